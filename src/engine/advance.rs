@@ -1,0 +1,234 @@
+//! The next step of a request: send, wait, or give up.
+
+use core::time::Duration;
+
+use super::classify::ErrorClass;
+use super::method::Safety;
+use super::request::{Conclusion, Request, Step};
+use super::router::Router;
+use super::survey::Choice;
+use super::time::Timestamp;
+
+/// Shortest time that an attempt is given when many have to share what is left.
+const SHORTEST_ATTEMPT: Duration = Duration::from_millis(250);
+/// A wait must leave at least this much of the request's time for the attempt after it.
+const ROOM_FOR_ATTEMPT: Duration = Duration::from_millis(50);
+/// First pause before the same endpoints are asked again; doubles with each round, and up to half of it is
+/// added by lot.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Shortest time after which a caller is told to try again: all have just failed.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How long a trial is alone when nothing is known of the endpoint that stands behind it.
+const BACKUP_DEFAULT: Duration = Duration::from_millis(500);
+/// Shortest such time.
+const BACKUP_SHORTEST: Duration = Duration::from_millis(20);
+
+impl Router {
+    /// The next step of a request that is not under way.
+    pub(super) fn advance(&mut self, now: Timestamp, request: &mut Request) -> Step {
+        if let Some(conclusion) = request.conclusion {
+            return Step::End(conclusion);
+        }
+        if request.is_in_flight() {
+            return Step::Pending;
+        }
+        if now >= request.deadline {
+            return self.give_up(now, request);
+        }
+        if let Some(until) = request.pause_until {
+            if now < until {
+                return Step::Wait(until);
+            }
+            request.pause_until = None;
+            request.round_start = request.attempts.len();
+        }
+        if request.attempts.len() >= request.max_attempts {
+            return self.give_up(now, request);
+        }
+        let survey = self.survey(now, request);
+        let may_try_first = request.attempts.is_empty()
+            && request.safety == Safety::Safe
+            && request.call.only.is_none()
+            && survey.has_closed;
+        if may_try_first && let Some(trial) = &survey.trial {
+            return self.send(now, request, trial.place, survey.ready);
+        }
+        match survey.best {
+            Some(best) => self.send_or_wait(now, request, &best, survey.ready),
+            None => match survey.last_resort {
+                Some((place, at)) => self.try_last_resort(now, request, place, at),
+                None => self.go_round(now, request),
+            },
+        }
+    }
+
+    /// Opens a second attempt at the best endpoint that is neither spent nor limited.
+    pub(super) fn open_backup(&mut self, now: Timestamp, request: &mut Request) -> Option<Step> {
+        let is_open = request.conclusion.is_none()
+            && now < request.deadline
+            && request.attempts.len() < request.max_attempts;
+        if !is_open || request.safety != Safety::Safe {
+            return None;
+        }
+        let survey = self.survey(now, request);
+        let best = survey.best.filter(|best| best.free_at.is_none())?;
+        Some(self.send(now, request, best.place, survey.ready))
+    }
+
+    pub(super) fn open_ride(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        place: usize,
+    ) -> Option<usize> {
+        let may_ride = request.conclusion.is_none()
+            && now < request.deadline
+            && request.attempts.len() < request.max_attempts
+            && request.call.only.is_none_or(|only| only == place)
+            && !request.is_spent(place);
+        if !may_ride {
+            return None;
+        }
+        let left = request.deadline.since(now);
+        Some(self.open_attempt(now, request, place, left, false))
+    }
+
+    fn send_or_wait(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        best: &Choice,
+        ready: u32,
+    ) -> Step {
+        let Some(free_at) = best.free_at else {
+            return self.send(now, request, best.place, ready);
+        };
+        if let Some((place, at)) = request.reserved
+            && place == best.place
+            && best.is_budget
+        {
+            return if now < at { Step::Wait(at) } else { self.send(now, request, place, ready) };
+        }
+        if free_at.after(ROOM_FOR_ATTEMPT) <= request.deadline {
+            return self.queue(now, request, best, free_at);
+        }
+        // The others have failed: better to ask one that wanted a rest than nobody. A configured budget is
+        // never broken.
+        let others_failed =
+            request.attempts.iter().any(|a| a.end.class() != Some(ErrorClass::RateLimit));
+        if others_failed && !best.is_budget {
+            return self.send(now, request, best.place, ready);
+        }
+        self.give_up(now, request)
+    }
+
+    /// Waits for a limit to pass; takes a place in a configured budget, so that nobody overtakes.
+    fn queue(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        best: &Choice,
+        free_at: Timestamp,
+    ) -> Step {
+        if !best.is_budget {
+            return Step::Wait(free_at);
+        }
+        let group = self.endpoints.get(best.place).map(|endpoint| endpoint.group);
+        let limit = group.and_then(|group| self.limits.get_mut(group));
+        let at = limit.map_or(free_at, |limit| limit.reserve(now));
+        request.reserved = Some((best.place, at));
+        Step::Wait(at)
+    }
+
+    fn try_last_resort(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        place: usize,
+        at: Timestamp,
+    ) -> Step {
+        let is_on_trial = self.endpoints.get(place).is_some_and(|e| e.breaker.is_on_trial_at(now));
+        if at <= now && !is_on_trial {
+            self.send(now, request, place, 1)
+        } else if at.after(ROOM_FOR_ATTEMPT) <= request.deadline {
+            Step::Wait(at)
+        } else {
+            self.give_up(now, request)
+        }
+    }
+
+    /// Everyone was asked: pauses and starts again, if that could help and there is time.
+    fn go_round(&mut self, now: Timestamp, request: &mut Request) -> Step {
+        let is_new_round = request.round_start < request.attempts.len();
+        if !is_new_round || !request.may_go_round() {
+            return self.give_up(now, request);
+        }
+        let rounds = u32::from(request.round_start > 0);
+        let pause = PAUSE.saturating_mul(1 << rounds);
+        let until = now.after(pause.mul_f64(1.0 + self.timing.unit() * 0.5));
+        if until.after(ROOM_FOR_ATTEMPT) > request.deadline {
+            return self.give_up(now, request);
+        }
+        request.pause_until = Some(until);
+        Step::Wait(until)
+    }
+
+    /// Opens an attempt at `place`, which is one of `ready` that could be asked.
+    fn send(&mut self, now: Timestamp, request: &mut Request, place: usize, ready: u32) -> Step {
+        let left = request.deadline.since(now);
+        let attempts_left = request.max_attempts.saturating_sub(request.attempts.len()).max(1);
+        let shares = u32::try_from(attempts_left).unwrap_or(1).min(ready.max(1));
+        // Nobody else will be asked after a silent unsafe attempt, so it gets all the time there is.
+        let timeout = if request.safety == Safety::Unsafe {
+            left
+        } else {
+            request.hint.min((left / shares).max(SHORTEST_ATTEMPT)).min(left)
+        };
+        let is_reserved = request.reserved.is_some_and(|(reserved, _)| reserved == place);
+        let group = self.endpoints.get(place).map(|endpoint| endpoint.group);
+        if let Some(limit) = group.and_then(|group| self.limits.get_mut(group))
+            && !is_reserved
+        {
+            limit.reserve(now);
+        }
+        request.reserved = None;
+        let attempt = self.open_attempt(now, request, place, timeout, true);
+        let is_trial = request.attempts.get(attempt).is_some_and(|attempt| attempt.is_trial);
+        let may_back = is_trial && ready > 1 && request.safety == Safety::Safe;
+        let backup_after = may_back.then(|| self.backup_delay(now, request));
+        Step::Send { attempt, endpoint: place, timeout, backup_after }
+    }
+
+    /// How long a trial is left alone: the 95th percentile of the endpoint that stands behind it.
+    fn backup_delay(&self, now: Timestamp, request: &Request) -> Duration {
+        let behind = self.survey(now, request).best;
+        let known = behind.and_then(|best| {
+            let metrics = &self.endpoints.get(best.place)?.metrics;
+            let own = metrics.of(request.call.method).and_then(|c| c.percentile_at(now, 0.95));
+            own.or_else(|| metrics.all().percentile_at(now, 0.95))
+        });
+        known.unwrap_or(BACKUP_DEFAULT).max(BACKUP_SHORTEST)
+    }
+
+    /// Ends a request without an answer.
+    pub(super) fn give_up(&mut self, now: Timestamp, request: &mut Request) -> Step {
+        let free_at = self.retry_at(now, request);
+        // All have just failed: an endpoint that could be asked at once is better asked a little later.
+        let retry_at = free_at.map(|at| at.max(now.after(RETRY_PAUSE)));
+        let all_limited = request
+            .attempts
+            .iter()
+            .all(|attempt| attempt.end.class() == Some(ErrorClass::RateLimit));
+        let conclusion = if let Some(attempt) = request.telling_error() {
+            Conclusion::Error(attempt)
+        } else if now >= request.deadline {
+            Conclusion::Deadline { retry_at }
+        } else if all_limited && self.is_limited(now, request) {
+            Conclusion::RateLimited { retry_at: free_at }
+        } else {
+            Conclusion::Exhausted { retry_at }
+        };
+        self.conclude(now, request, conclusion);
+        Step::End(conclusion)
+    }
+}

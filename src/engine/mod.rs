@@ -1,0 +1,38 @@
+//! The routing engine: pure decisions.
+//!
+//! It has no clock, no entropy, no I/O and no JavaScript in it: `now` and a seed come in, decisions go out,
+//! and the same script gives the same trace natively and as wasm.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`router`] | the machine: requests, attempts, endpoints; the only place where policies meet |
+//! | `survey`, `advance`, [`outcome`] | its three parts: how the endpoints stand, what to do next, what an answer means |
+//! | [`request`], [`endpoint`] | the state of each |
+//! | [`strategy`] | ranking |
+//! | [`breaker`], [`limit`], [`metrics`] | health, quota, measurement |
+//! | [`classify`] | who is at fault |
+//! | [`method`], [`raw_tx`] | what is known of a request |
+//! | [`config`] | settings and their ranges |
+//! | [`explain`], [`state`] | what is known, for people and for storage |
+//! | [`time`], [`rng`], [`math`], `sort` | deterministic ground |
+
+mod advance;
+pub mod breaker;
+pub mod classify;
+pub mod config;
+pub mod endpoint;
+pub mod explain;
+pub mod limit;
+pub mod math;
+pub mod method;
+pub mod metrics;
+pub mod outcome;
+pub mod raw_tx;
+pub mod request;
+pub mod rng;
+pub mod router;
+mod sort;
+pub mod state;
+pub mod strategy;
+mod survey;
+pub mod time;

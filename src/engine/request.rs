@@ -1,0 +1,347 @@
+//! One request on its way: its attempts, its time, and how it ended.
+
+use core::time::Duration;
+
+use super::classify::ErrorClass;
+use super::method::{MethodId, Safety};
+use super::strategy::{Rank, Strategy};
+use super::time::Timestamp;
+
+/// What the caller asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// Place of the pool.
+    pub pool: usize,
+    /// The method.
+    pub method: MethodId,
+    /// Strategy of this request alone.
+    pub strategy: Option<Strategy>,
+    /// The only endpoint that may answer: a provider override, or the owner of a filter.
+    pub only: Option<usize>,
+    /// The endpoint to ask first, chosen by a strategy outside of the engine.
+    pub first: Option<usize>,
+    /// Time for the whole request.
+    pub deadline: Option<Duration>,
+    /// Blocks that the request spans, if it is a query over a range.
+    pub block_span: Option<u64>,
+}
+
+impl Call {
+    /// A call that leaves everything to the settings.
+    #[must_use]
+    pub fn new(pool: usize, method: MethodId) -> Self {
+        Self {
+            pool,
+            method,
+            strategy: None,
+            only: None,
+            first: None,
+            deadline: None,
+            block_span: None,
+        }
+    }
+}
+
+/// What the shell has to do next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Send to `endpoint`, give up after `timeout`.
+    Send {
+        /// Number of the attempt within the request, from 0.
+        attempt: usize,
+        /// Place of the endpoint.
+        endpoint: usize,
+        /// Time for this attempt.
+        timeout: Duration,
+        /// Ask [`Router::backup`](super::router::Router::backup) for a second attempt if there is no
+        /// answer after this long.
+        backup_after: Option<Duration>,
+    },
+    /// Nothing can be sent before this instant; ask again then.
+    Wait(Timestamp),
+    /// Attempts are under way; ask again when one ends.
+    Pending,
+    /// The request has ended.
+    End(Conclusion),
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// The attempt's result is the answer.
+    Answer(usize),
+    /// The attempt's error is the answer.
+    Error(usize),
+    /// The network already has the raw transaction, from an earlier attempt of this request.
+    AlreadyKnown(usize),
+    /// It cannot be known whether the attempt was executed, and asking again could execute it twice.
+    Indeterminate(usize),
+    /// Every attempt failed.
+    Exhausted {
+        /// When the next try makes sense, if later than now.
+        retry_at: Option<Timestamp>,
+    },
+    /// Time ran out.
+    Deadline {
+        /// When the next try makes sense, if later than now.
+        retry_at: Option<Timestamp>,
+    },
+    /// Every provider that is left is rate-limited for longer than the request may take.
+    RateLimited {
+        /// When the first of them is free.
+        retry_at: Option<Timestamp>,
+    },
+    /// The caller's signal.
+    Aborted,
+}
+
+/// One attempt.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// Place of the endpoint.
+    pub endpoint: usize,
+    /// When it was sent.
+    pub started: Timestamp,
+    /// Time it was given.
+    pub timeout: Duration,
+    /// Whether that was all the time that such a request deserves.
+    pub had_full_time: bool,
+    /// Whether it holds the endpoint's trial permit.
+    pub is_trial: bool,
+    /// Whether breaker and metrics learn from it. Of the members of a batch only one speaks for the
+    /// transport.
+    pub counts: bool,
+    /// The breaker's generation when it was sent.
+    pub generation: u32,
+    /// How it ended.
+    pub end: AttemptEnd,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptEnd {
+    /// Not yet.
+    InFlight,
+    /// With a result.
+    Success,
+    /// With an error.
+    Failed {
+        /// Who is to blame.
+        class: ErrorClass,
+        /// The provider sent a JSON-RPC error.
+        answered: bool,
+        /// It is certain that the provider did not execute the request.
+        not_executed: bool,
+    },
+}
+
+impl AttemptEnd {
+    /// The class of a failure.
+    #[must_use]
+    pub fn class(self) -> Option<ErrorClass> {
+        match self {
+            Self::Failed { class, .. } => Some(class),
+            _ => None,
+        }
+    }
+}
+
+/// State of one request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(super) call: Call,
+    pub(super) profile: usize,
+    pub(super) safety: Safety,
+    pub(super) strategy: Strategy,
+    pub(super) deadline: Timestamp,
+    /// Time that an attempt deserves.
+    pub(super) hint: Duration,
+    pub(super) max_attempts: usize,
+    /// Rank of each endpoint of the pool, in the pool's order.
+    pub(super) ranks: Vec<Rank>,
+    pub(super) attempts: Vec<Attempt>,
+    /// First attempt of the current round; an endpoint is asked once a round.
+    pub(super) round_start: usize,
+    pub(super) pause_until: Option<Timestamp>,
+    /// A place in an endpoint's budget, and its time.
+    pub(super) reserved: Option<(usize, Timestamp)>,
+    /// Attempts without an answer whose blame waits until it is known that the network works.
+    pub(super) silent: Vec<usize>,
+    pub(super) conclusion: Option<Conclusion>,
+    pub(super) released: bool,
+}
+
+impl Request {
+    /// How it ended, if it did.
+    #[must_use]
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        self.conclusion
+    }
+
+    /// All attempts so far.
+    #[must_use]
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
+    }
+
+    /// The strategy in force.
+    #[must_use]
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
+    /// Whether an attempt is under way.
+    #[must_use]
+    pub fn is_in_flight(&self) -> bool {
+        self.attempts.iter().any(|attempt| attempt.end == AttemptEnd::InFlight)
+    }
+
+    /// Failures of one class.
+    pub(super) fn count(&self, class: ErrorClass) -> usize {
+        self.attempts.iter().filter(|attempt| attempt.end.class() == Some(class)).count()
+    }
+
+    /// Whether an endpoint may not be asked (again) in this round, or at all.
+    pub(super) fn is_spent(&self, endpoint: usize) -> bool {
+        self.attempts.iter().enumerate().any(|(number, attempt)| {
+            attempt.endpoint == endpoint
+                && (number >= self.round_start || !is_passing(attempt.end.class()))
+        })
+    }
+
+    /// Whether asking the same endpoints again could help, and harms nobody.
+    pub(super) fn may_go_round(&self) -> bool {
+        let may_repeat = self.safety == Safety::Safe
+            || self.attempts.iter().all(|attempt| {
+                matches!(attempt.end, AttemptEnd::Failed { not_executed: true, .. })
+            });
+        may_repeat
+            && self.call.only.is_none()
+            && self.attempts.iter().any(|attempt| is_passing(attempt.end.class()))
+    }
+
+    /// The first provider's error that a caller can use, when nothing better came.
+    pub(super) fn telling_error(&self) -> Option<usize> {
+        self.attempts.iter().position(|attempt| {
+            matches!(
+                attempt.end,
+                AttemptEnd::Failed {
+                    class: ErrorClass::Capability | ErrorClass::BlockMissing | ErrorClass::Unknown,
+                    answered: true,
+                    ..
+                }
+            )
+        })
+    }
+
+    /// Whether an earlier attempt may have been executed.
+    pub(super) fn may_have_been_executed(&self, before: usize) -> bool {
+        self.attempts
+            .iter()
+            .take(before)
+            .any(|attempt| !matches!(attempt.end, AttemptEnd::Failed { not_executed: true, .. }))
+    }
+}
+
+/// Failures that may be over in a moment.
+fn is_passing(class: Option<ErrorClass>) -> bool {
+    matches!(
+        class,
+        Some(
+            ErrorClass::Server | ErrorClass::Network | ErrorClass::Timeout | ErrorClass::RateLimit
+        )
+    )
+}
+
+/// The requests under way, by handle. A handle names a place and its generation, so that a stale one is
+/// refused instead of reaching another request.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    cursor: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    generation: u32,
+    request: Option<Request>,
+}
+
+/// Bits of a handle that name the place.
+const PLACE_BITS: u32 = 18;
+
+impl Requests {
+    /// Takes a request in; `None` if a quarter of a million are under way.
+    pub(super) fn insert(&mut self, request: Request) -> Option<u32> {
+        let place = self.free.pop().unwrap_or(self.slots.len());
+        if place >> PLACE_BITS != 0 {
+            return None;
+        }
+        if place == self.slots.len() {
+            self.slots.push(Slot::default());
+        }
+        let slot = self.slots.get_mut(place)?;
+        slot.request = Some(request);
+        Some(u32::try_from(place).ok()? | (slot.generation << PLACE_BITS))
+    }
+
+    /// The request of a handle.
+    #[must_use]
+    pub fn get(&self, handle: u32) -> Option<&Request> {
+        let slot = self.slots.get(place(handle))?;
+        slot.request.as_ref().filter(|_| is_current(slot, handle))
+    }
+
+    /// Takes a request out to work on it; [`Requests::put`] brings it back.
+    pub(super) fn take(&mut self, handle: u32) -> Option<Request> {
+        let slot = self.slots.get_mut(place(handle)).filter(|slot| is_current(slot, handle))?;
+        slot.request.take()
+    }
+
+    pub(super) fn put(&mut self, handle: u32, request: Request) {
+        if let Some(slot) = self.slots.get_mut(place(handle)) {
+            slot.request = Some(request);
+        }
+    }
+
+    /// Frees the place of a request.
+    pub(super) fn remove(&mut self, handle: u32) {
+        if let Some(slot) = self.slots.get_mut(place(handle))
+            && is_current(slot, handle)
+        {
+            slot.request = None;
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(place(handle));
+        }
+    }
+
+    /// Number of requests under way.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether none is under way.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The handle of the next place in turn, for finding lost requests a little at a time.
+    pub(super) fn patrol(&mut self) -> Option<u32> {
+        self.cursor = if self.cursor < self.slots.len() { self.cursor } else { 0 };
+        let place = self.cursor;
+        self.cursor += 1;
+        let slot = self.slots.get(place).filter(|slot| slot.request.is_some())?;
+        Some(u32::try_from(place).ok()? | (slot.generation << PLACE_BITS))
+    }
+}
+
+fn place(handle: u32) -> usize {
+    (handle & ((1 << PLACE_BITS) - 1)) as usize
+}
+
+fn is_current(slot: &Slot, handle: u32) -> bool {
+    (slot.generation << PLACE_BITS) >> PLACE_BITS == handle >> PLACE_BITS
+}

@@ -1,0 +1,386 @@
+//! The machine: joins the policies, which know nothing of each other.
+//!
+//! # Contract
+//!
+//! *Complete every attempt, complete none twice, hand in `now` as it is.*
+//!
+//! [`Router::begin`] opens a request; [`Router::next`] says what to do: send, wait, or stop. Every attempt
+//! that `next` or [`Router::backup`] opened is closed by [`Router::complete`], in any order; then `next` is
+//! asked again. When the request has ended and the caller has read what it needs, [`Router::release`] lets
+//! it go. Nothing waits here and nothing else has to be called: a request whose host vanished expires by
+//! itself.
+//!
+//! `now` is expected not to go back (see [`HostClock`](super::time::HostClock)); an earlier one counts as
+//! the latest seen.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use super::breaker::Circuit;
+use super::config::{EndpointConfig, Settings};
+use super::endpoint::{Endpoint, Standing};
+use super::limit::Limit;
+use super::method::{MethodId, Methods, Safety};
+use super::request::{Attempt, AttemptEnd, Call, Request, Requests, Step};
+use super::rng::Rng;
+use super::strategy::{Candidate, Rank};
+use super::time::Timestamp;
+
+/// Default bounds of attempts per request.
+const ATTEMPTS: (usize, usize) = (4, 16);
+/// A request that ended this long ago and was never released belongs to a host that vanished.
+const LOST_AFTER: Duration = Duration::from_mins(1);
+/// News kept for observers who do not look.
+const NEWS_CAPACITY: usize = 256;
+
+/// Something that observers may want to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum News {
+    /// A breaker changed its state.
+    Circuit {
+        /// Place of the endpoint.
+        endpoint: usize,
+        /// The new state.
+        circuit: Circuit,
+    },
+    /// A provider asked for fewer requests.
+    Limited {
+        /// Place of the endpoint that said so.
+        endpoint: usize,
+        /// For how long.
+        span: Duration,
+    },
+}
+
+/// A set of endpoints that serve the same chain for one profile.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    /// Name of the profile.
+    pub profile: String,
+    /// Name of the chain.
+    pub chain: String,
+    pub(super) profile_place: usize,
+    /// Places of its endpoints, in the order of the configuration.
+    pub endpoints: Vec<usize>,
+}
+
+/// The routing engine.
+#[derive(Clone, Debug)]
+pub struct Router {
+    pub(super) settings: Vec<Settings>,
+    pub(super) pools: Vec<Pool>,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) limits: Vec<Limit>,
+    groups: Vec<(usize, String)>,
+    pub(super) methods: Methods,
+    pub(super) requests: Requests,
+    /// Each purpose has draws of its own, so that a new jitter moves no ranking.
+    ranking: Rng,
+    pub(super) timing: Rng,
+    naming: Rng,
+    news: VecDeque<News>,
+    latest: Timestamp,
+}
+
+impl Router {
+    /// An engine without endpoints, all of whose random choices follow from `seed`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        Self {
+            settings: Vec::new(),
+            pools: Vec::new(),
+            endpoints: Vec::new(),
+            limits: Vec::new(),
+            groups: Vec::new(),
+            methods: Methods::default(),
+            requests: Requests::default(),
+            ranking: rng.fork(),
+            timing: rng.fork(),
+            naming: rng.fork(),
+            news: VecDeque::new(),
+            latest: Timestamp::ZERO,
+        }
+    }
+
+    /// Starts all random choices again from `seed`.
+    pub fn reseed(&mut self, seed: u64) {
+        let mut rng = Rng::new(seed);
+        self.ranking = rng.fork();
+        self.timing = rng.fork();
+        self.naming = rng.fork();
+    }
+
+    /// Adds a profile and returns its place.
+    pub fn add_profile(&mut self, settings: Settings) -> usize {
+        self.settings.push(settings);
+        self.settings.len() - 1
+    }
+
+    /// The settings of a profile, to be changed before the first request.
+    pub fn settings_mut(&mut self, profile: usize) -> Option<&mut Settings> {
+        self.settings.get_mut(profile)
+    }
+
+    /// Adds a chain to a profile and returns the pool's place.
+    pub fn add_pool(&mut self, profile_place: usize, profile: &str, chain: &str) -> usize {
+        self.pools.push(Pool {
+            profile: profile.to_owned(),
+            chain: chain.to_owned(),
+            profile_place,
+            endpoints: Vec::new(),
+        });
+        self.pools.len() - 1
+    }
+
+    /// Adds an endpoint to a pool and returns its place. Endpoints of one profile with the same `group`
+    /// share their rate limits.
+    pub fn add_endpoint(&mut self, pool: usize, group: &str, config: EndpointConfig) -> usize {
+        let place = self.endpoints.len();
+        let Some(pool) = self.pools.get_mut(pool) else {
+            return place;
+        };
+        pool.endpoints.push(place);
+        let key = (pool.profile_place, group.to_owned());
+        let group = self.groups.iter().position(|known| *known == key).unwrap_or_else(|| {
+            self.groups.push(key);
+            self.limits.push(Limit::default());
+            self.groups.len() - 1
+        });
+        if let (Some(budget), Some(limit)) = (&config.budget, self.limits.get_mut(group)) {
+            limit.restrict(budget);
+        }
+        let profile = pool.profile_place;
+        self.endpoints.push(Endpoint { config, profile, group, ..Endpoint::default() });
+        place
+    }
+
+    /// The id of a method name.
+    pub fn method(&mut self, name: &str) -> MethodId {
+        self.methods.intern(name)
+    }
+
+    /// Opens a request and returns its handle; `None` for an unknown pool, or if far too many are open.
+    pub fn begin(&mut self, now: Timestamp, call: Call) -> Option<u32> {
+        let now = self.observe(now);
+        self.expire_lost(now);
+        let pool = self.pools.get(call.pool)?;
+        let profile = pool.profile_place;
+        let settings = self.settings.get(profile)?;
+        let method = self.methods.get(call.method)?;
+        let strategy = call.strategy.unwrap_or(settings.strategy);
+        let span = call.deadline.or(settings.deadline).unwrap_or(method.deadline);
+        let (fewest, most) = ATTEMPTS;
+        let request = Request {
+            call,
+            profile,
+            safety: method.safety,
+            strategy,
+            deadline: now.after(span),
+            hint: settings.attempt_timeout.unwrap_or(method.hint),
+            max_attempts: match settings.max_attempts {
+                Some(configured) => configured as usize,
+                None => pool.endpoints.len().clamp(fewest, most),
+            },
+            ranks: self.rank(now, &call),
+            attempts: Vec::new(),
+            round_start: 0,
+            pause_until: None,
+            reserved: None,
+            silent: Vec::new(),
+            conclusion: None,
+            released: false,
+        };
+        self.requests.insert(request)
+    }
+
+    /// What to do next for a request. A handle that is not known has ended.
+    pub fn next(&mut self, now: Timestamp, handle: u32) -> Step {
+        let now = self.observe(now);
+        self.with_request(handle, |router, request| router.advance(now, request))
+            .unwrap_or(Step::End(super::request::Conclusion::Aborted))
+    }
+
+    /// A second attempt beside one that is slow; `None` if there is nobody to ask.
+    pub fn backup(&mut self, now: Timestamp, handle: u32) -> Option<Step> {
+        let now = self.observe(now);
+        self.with_request(handle, |router, request| router.open_backup(now, request)).flatten()
+    }
+
+    /// Lets a request share an attempt that another one has opened on `endpoint`, as the members of a
+    /// batch do. It counts for this request's own budget and decisions, not for the endpoint's breaker and
+    /// metrics. `None` if the request may not go there.
+    pub fn ride(&mut self, now: Timestamp, handle: u32, endpoint: usize) -> Option<usize> {
+        let now = self.observe(now);
+        self.with_request(handle, |router, request| router.open_ride(now, request, endpoint))
+            .flatten()
+    }
+
+    /// The caller does not want the answer any more: nobody is blamed.
+    pub fn abort(&mut self, now: Timestamp, handle: u32) {
+        let now = self.observe(now);
+        self.with_request(handle, |router, request| router.end_aborted(now, request));
+    }
+
+    /// Lets a request go once its last attempt is completed.
+    pub fn release(&mut self, handle: u32) {
+        self.with_request(handle, |_, request| request.released = true);
+    }
+
+    /// The request of a handle.
+    #[must_use]
+    pub fn request(&self, handle: u32) -> Option<&Request> {
+        self.requests.get(handle)
+    }
+
+    /// A random name for a request: 32 hexadecimal digits.
+    pub fn request_id(&mut self) -> String {
+        let bits = (u128::from(self.naming.next_u64()) << 64) | u128::from(self.naming.next_u64());
+        format!("{bits:032x}")
+    }
+
+    /// Number of requests under way.
+    #[must_use]
+    pub fn open_requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// The endpoint at a place.
+    #[must_use]
+    pub fn endpoint(&self, place: usize) -> Option<&Endpoint> {
+        self.endpoints.get(place)
+    }
+
+    /// The next news, oldest first.
+    pub fn poll_news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    /// Notes the highest block that an endpoint has shown.
+    pub fn note_head(&mut self, endpoint: usize, head: u64) {
+        if let Some(endpoint) = self.endpoints.get_mut(endpoint) {
+            endpoint.head = endpoint.head.max(Some(head));
+        }
+    }
+
+    pub(super) fn tell(&mut self, news: News) {
+        if self.news.len() == NEWS_CAPACITY {
+            self.news.pop_front();
+        }
+        self.news.push_back(news);
+    }
+
+    pub(super) fn observe(&mut self, now: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(now);
+        self.latest
+    }
+
+    /// Takes the request out while it is worked on, so that router and request can both be changed.
+    pub(super) fn with_request<T>(
+        &mut self,
+        handle: u32,
+        work: impl FnOnce(&mut Self, &mut Request) -> T,
+    ) -> Option<T> {
+        let mut request = self.requests.take(handle)?;
+        let answer = work(self, &mut request);
+        if request.released && !request.is_in_flight() {
+            self.requests.remove(handle);
+        } else {
+            self.requests.put(handle, request);
+        }
+        Some(answer)
+    }
+
+    pub(super) fn standing(&self, place: usize, now: Timestamp) -> Option<Standing> {
+        let endpoint = self.endpoints.get(place)?;
+        Some(Standing::read(endpoint, self.limits.get(endpoint.group), now))
+    }
+
+    /// What strategies see of each endpoint of a pool.
+    pub(super) fn candidates(
+        &self,
+        now: Timestamp,
+        pool: usize,
+        method: MethodId,
+    ) -> Vec<Candidate> {
+        let places = self.pools.get(pool).map_or(&[][..], |pool| &pool.endpoints);
+        let endpoints = places.iter().filter_map(|place| self.endpoints.get(*place));
+        endpoints
+            .map(|endpoint| Candidate {
+                priority: endpoint.config.priority,
+                reading: endpoint.metrics.read_at(now, method),
+            })
+            .collect()
+    }
+
+    fn rank(&mut self, now: Timestamp, call: &Call) -> Vec<Rank> {
+        let candidates = self.candidates(now, call.pool, call.method);
+        let Some(pool) = self.pools.get(call.pool) else {
+            return Vec::new();
+        };
+        let Some(settings) = self.settings.get(pool.profile_place) else {
+            return Vec::new();
+        };
+        let safety = self.methods.get(call.method).map(|method| method.safety);
+        let may_explore = safety == Some(Safety::Safe) && call.first.is_none();
+        let strategy = call.strategy.unwrap_or(settings.strategy);
+        let mut ranks = strategy.rank(settings, &candidates, may_explore, &mut self.ranking);
+        let first = pool.endpoints.iter().position(|place| Some(*place) == call.first);
+        if let Some(rank) = first.and_then(|first| ranks.get_mut(first)) {
+            *rank = Rank { group: 0, score: f64::NEG_INFINITY };
+        }
+        ranks
+    }
+
+    /// Looks at one request and frees it if its host vanished: bounded work per call, and no leak.
+    fn expire_lost(&mut self, now: Timestamp) {
+        let Some(handle) = self.requests.patrol() else {
+            return;
+        };
+        let is_lost = self
+            .requests
+            .get(handle)
+            .is_some_and(|request| now > request.deadline.after(LOST_AFTER));
+        if is_lost {
+            self.with_request(handle, |router, request| {
+                router.end_aborted(now, request);
+                request.released = true;
+            });
+        }
+    }
+
+    /// Records an attempt that is about to be sent.
+    pub(super) fn open_attempt(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        place: usize,
+        timeout: Duration,
+        counts: bool,
+    ) -> usize {
+        let mut attempt = Attempt {
+            endpoint: place,
+            started: now,
+            timeout,
+            had_full_time: timeout >= request.hint,
+            is_trial: false,
+            counts,
+            generation: 0,
+            end: AttemptEnd::InFlight,
+        };
+        if let Some(endpoint) = self.endpoints.get_mut(place) {
+            endpoint.in_flight += 1;
+            let circuit = endpoint.breaker.circuit_at(now);
+            if counts && circuit != Circuit::Closed {
+                attempt.is_trial = true;
+                endpoint.breaker.begin_trial(now, now.after(timeout));
+                self.tell(News::Circuit { endpoint: place, circuit: Circuit::HalfOpen });
+            }
+        }
+        if let Some(endpoint) = self.endpoints.get(place) {
+            attempt.generation = endpoint.breaker.generation();
+        }
+        request.attempts.push(attempt);
+        request.attempts.len() - 1
+    }
+}

@@ -1,0 +1,203 @@
+//! A look over a pool: how each endpoint stands, and which of them comes first.
+
+use core::cmp::Ordering;
+use core::time::Duration;
+
+use super::breaker::Circuit;
+use super::classify::ErrorClass;
+use super::request::Request;
+use super::router::Router;
+use super::sort::sort_by;
+use super::strategy::Rank;
+use super::time::Timestamp;
+
+/// How often a request looks whether somebody else's trial has ended. A wake-up from one request to another
+/// would be shorter, and is not allowed in Workers.
+const POLL: Duration = Duration::from_millis(100);
+
+/// An endpoint that may be asked now or at a known time.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    pub(super) place: usize,
+    order: Order,
+    /// `Some` if a limit has to pass first.
+    pub(super) free_at: Option<Timestamp>,
+    /// Whether that limit is the configured budget.
+    pub(super) is_budget: bool,
+    circuit: Circuit,
+}
+
+/// Order of attempts: suitable before unsuitable, then health, then the soonest free, then (if a block was
+/// missing) the furthest ahead, then the strategy's rank. Ties go to the earlier endpoint.
+#[derive(Clone, Copy)]
+struct Order {
+    unsuitable: bool,
+    tier: u8,
+    free: Timestamp,
+    behind: u64,
+    rank: Rank,
+}
+
+impl Order {
+    fn compare(&self, other: &Self) -> Ordering {
+        self.unsuitable
+            .cmp(&other.unsuitable)
+            .then(self.tier.cmp(&other.tier))
+            .then(self.free.cmp(&other.free))
+            .then(self.behind.cmp(&other.behind))
+            .then(self.rank.compare(&other.rank))
+    }
+}
+
+/// What a look over the pool found.
+#[derive(Default)]
+pub(super) struct Survey {
+    /// First in the order of attempts.
+    pub(super) best: Option<Choice>,
+    /// A recovered endpoint that waits for its trial.
+    pub(super) trial: Option<Choice>,
+    /// The endpoint whose last resort comes first, and when.
+    pub(super) last_resort: Option<(usize, Timestamp)>,
+    /// Endpoints that could be asked now.
+    pub(super) ready: u32,
+    /// Whether there is a closed one among them.
+    pub(super) has_closed: bool,
+}
+
+impl Router {
+    /// The endpoints that may be asked, in the order of attempts as of now.
+    #[must_use]
+    pub fn ranking(&self, now: Timestamp, handle: u32) -> Vec<usize> {
+        let Some(request) = self.requests.get(handle) else {
+            return Vec::new();
+        };
+        let Some(pool) = self.pools.get(request.call.pool) else {
+            return Vec::new();
+        };
+        let places = pool.endpoints.iter().copied().enumerate();
+        let mut choices: Vec<Choice> = places
+            .filter(|(_, place)| request.call.only.is_none_or(|only| only == *place))
+            .filter_map(|(position, place)| self.appraise(now, request, position, place, false))
+            .collect();
+        sort_by(&mut choices, |a, b| a.order.compare(&b.order));
+        choices.iter().map(|choice| choice.place).collect()
+    }
+
+    /// One pass over the pool.
+    pub(super) fn survey(&self, now: Timestamp, request: &Request) -> Survey {
+        let mut survey = Survey::default();
+        let Some(pool) = self.pools.get(request.call.pool) else {
+            return survey;
+        };
+        let prefers_ahead = request.count(ErrorClass::BlockMissing) > 0;
+        for (position, place) in pool.endpoints.iter().copied().enumerate() {
+            let is_asked_for = request.call.only.is_none_or(|only| only == place);
+            if !is_asked_for || request.is_spent(place) {
+                continue;
+            }
+            let Some(choice) = self.appraise(now, request, position, place, prefers_ahead) else {
+                self.note_last_resort(now, place, &mut survey);
+                continue;
+            };
+            if choice.free_at.is_none() {
+                survey.ready += 1;
+                if choice.circuit == Circuit::Closed {
+                    survey.has_closed |= choice.order.tier == 1;
+                } else if !choice.order.unsuitable {
+                    keep_better(&mut survey.trial, &choice);
+                }
+            }
+            keep_better(&mut survey.best, &choice);
+        }
+        survey
+    }
+
+    /// Where an endpoint stands in the order of attempts; `None` while its breaker refuses.
+    fn appraise(
+        &self,
+        now: Timestamp,
+        request: &Request,
+        position: usize,
+        place: usize,
+        prefers_ahead: bool,
+    ) -> Option<Choice> {
+        let endpoint = self.endpoints.get(place)?;
+        let settings = self.settings.get(request.profile)?;
+        let standing = self.standing(place, now)?;
+        let tier = standing.tier(settings.tier_order)?;
+        let free_at = standing.free_at();
+        Some(Choice {
+            place,
+            free_at,
+            is_budget: standing.budget_at > standing.limited_until,
+            circuit: standing.circuit,
+            order: Order {
+                unsuitable: self.is_unsuitable(now, request, place),
+                tier,
+                free: free_at.max(standing.resting_until).unwrap_or(Timestamp::ZERO),
+                behind: if prefers_ahead { u64::MAX - endpoint.head.unwrap_or(0) } else { 0 },
+                rank: request.ranks.get(position).copied().unwrap_or_default(),
+            },
+        })
+    }
+
+    /// Whether it is known that an endpoint cannot serve the request. It is still asked when all are
+    /// unsuitable: the settings may be out of date.
+    fn is_unsuitable(&self, now: Timestamp, request: &Request, place: usize) -> bool {
+        let Some(endpoint) = self.endpoints.get(place) else {
+            return true;
+        };
+        let method = request.call.method;
+        let is_refused = endpoint.metrics.of(method).is_some_and(|cell| cell.is_refused_at(now));
+        let name = self.methods.get(method).map_or("", |method| &method.name);
+        let spans_too_much = match (request.call.block_span, endpoint.config.max_block_range) {
+            (Some(span), Some(most)) => span > most,
+            _ => false,
+        };
+        is_refused || spans_too_much || endpoint.refuses(name)
+    }
+
+    fn note_last_resort(&self, now: Timestamp, place: usize, survey: &mut Survey) {
+        let Some(endpoint) = self.endpoints.get(place) else {
+            return;
+        };
+        let at = if endpoint.breaker.is_on_trial_at(now) {
+            now.after(POLL)
+        } else {
+            endpoint.breaker.last_resort_at().max(now)
+        };
+        if survey.last_resort.is_none_or(|(_, sooner)| at < sooner) {
+            survey.last_resort = Some((place, at));
+        }
+    }
+
+    /// Whether any endpoint that may answer is limited.
+    pub(super) fn is_limited(&self, now: Timestamp, request: &Request) -> bool {
+        let places = self.pools.get(request.call.pool).map_or(&[][..], |pool| &pool.endpoints);
+        places
+            .iter()
+            .filter(|place| request.call.only.is_none_or(|only| only == **place))
+            .filter_map(|place| self.standing(*place, now))
+            .any(|standing| standing.free_at().is_some())
+    }
+
+    /// When the first endpoint of the pool may be asked again.
+    pub(super) fn retry_at(&self, now: Timestamp, request: &Request) -> Option<Timestamp> {
+        let pool = self.pools.get(request.call.pool)?;
+        let times = pool.endpoints.iter().filter_map(|place| {
+            let standing = self.standing(*place, now)?;
+            let breaker = match standing.circuit {
+                Circuit::Open => self.endpoints.get(*place)?.breaker.last_resort_at(),
+                _ => now,
+            };
+            Some(breaker.max(standing.free_at().unwrap_or(now)))
+        });
+        times.min()
+    }
+}
+
+fn keep_better(kept: &mut Option<Choice>, choice: &Choice) {
+    if kept.as_ref().is_none_or(|kept| choice.order.compare(&kept.order).is_lt()) {
+        *kept = Some(*choice);
+    }
+}

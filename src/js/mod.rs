@@ -1,0 +1,13 @@
+//! The engine as JavaScript sees it.
+//!
+//! Every export is synchronous and speaks in integers and short strings: an asynchronous export costs ten to
+//! fifty times a plain call, leaves its promise unsettled when it panics, and in Workers may be polled in
+//! the context of another request. Whatever waits is in the shell, `pkg/src`.
+
+mod draft;
+mod engine;
+mod panic;
+mod reader;
+
+pub use draft::EndpointDraft;
+pub use engine::Engine;
