@@ -1,0 +1,243 @@
+/**
+ * Drives a batch. Every member is a request of its own for the engine; those that go to the same provider
+ * travel together, and only the ones that failed travel again.
+ */
+
+import type { Core } from './core.js';
+import { Loss, NONE, Step } from './engine.js';
+import { parseJson, rawMember } from './json.js';
+import type { Reading, RpcErrorObject } from './reply.js';
+import { readEnvelope, readReply } from './reply.js';
+import type { Ending, Payload, Ticket } from './ticket.js';
+import type { Provider } from './topology.js';
+import type { Exchange, Reply } from './transport.js';
+import { exchange } from './transport.js';
+
+/** One member on its way. */
+export interface Member {
+  ticket: Ticket;
+  payload: Payload;
+  attempt: number;
+  result: unknown;
+  ending: Ending | undefined;
+}
+
+/** Runs all members to their ends. */
+export async function runBatch(core: Core, members: Member[], signal: AbortSignal | undefined): Promise<void> {
+  const batch = new Batch(core);
+  const forgetAbort = core.whenAborted(signal, () => batch.abort());
+  try {
+    await batch.run(members);
+  } finally {
+    forgetAbort();
+  }
+}
+
+class Batch {
+  readonly #underWay = new Set<Exchange>();
+  #wake: (() => void) | undefined;
+  #isAborted = false;
+
+  constructor(readonly core: Core) {}
+
+  abort(): void {
+    this.#isAborted = true;
+    for (const sent of [...this.#underWay]) sent.abandon();
+    this.#wake?.();
+  }
+
+  async run(members: Member[]): Promise<void> {
+    for (;;) {
+      if (this.#isAborted) return abortAll(members);
+      const pending = members.filter((member) => member.ending === undefined);
+      if (pending.length === 0) return;
+      const waitMs = await this.#wave(pending);
+      if (waitMs !== undefined) await this.#sleep(waitMs);
+    }
+  }
+
+  /** Sends one wave; or says how long to wait if nobody may be asked yet. */
+  async #wave(pending: Member[]): Promise<number | undefined> {
+    let waitMs: number | undefined;
+    for (const leader of pending) {
+      const step = leader.ticket.next();
+      const { core } = this;
+      const { engine } = core;
+      if (step === Step.Wait) {
+        waitMs = Math.min(waitMs ?? Infinity, engine.stepWaitMs);
+      } else if (step === Step.Send) {
+        const provider = core.topology.providers[engine.stepEndpoint]?.provider;
+        if (provider === undefined) throw new Error('The engine named a provider that is not configured.');
+        const timeoutMs = engine.stepTimeoutMs;
+        leader.attempt = engine.stepAttempt;
+        leader.ticket.open(leader.attempt, provider);
+        const riders = pending.filter((member) => member !== leader && joins(member, provider));
+        await this.#deliver(provider, [leader, ...riders], core.now() + timeoutMs);
+        return undefined;
+      } else if (step !== Step.Pending) {
+        finish(leader, step);
+      }
+    }
+    return waitMs;
+  }
+
+  /** Sends members in portions that the provider takes; a refused portion is halved. */
+  async #deliver(provider: Provider, members: Member[], until: number): Promise<void> {
+    const { core } = this;
+    for (let rest = members; rest.length > 0; ) {
+      const portion = rest.slice(0, provider.maxBatch);
+      const body = portion.length === 1 ? portion[0]?.payload.body : `[${portion.map(({ payload }) => payload.body).join(',')}]`;
+      const leftMs = Math.max(1, until - core.now());
+      const reply = await this.#exchange(provider, body ?? '', leftMs, core.fetch);
+      const limit = portion.length > 1 && reply.kind === 'body' ? refusedLimit(reply, portion.length) : undefined;
+      if (limit !== undefined) {
+        provider.maxBatch = limit;
+        continue;
+      }
+      judge(portion, reply);
+      rest = rest.slice(portion.length);
+      if (reply.kind === 'lost') {
+        // The others would share its fate; they have not been sent.
+        for (const member of rest) member.ticket.lose(member.attempt, Loss.Abandoned);
+        return;
+      }
+    }
+  }
+
+  #exchange(provider: Provider, body: string, ms: number, injected: typeof fetch | undefined): Promise<Reply> {
+    return new Promise((resolve) => {
+      const sent = exchange(provider, body, ms, injected, (reply) => {
+        this.#underWay.delete(sent);
+        resolve(reply);
+      });
+      this.#underWay.add(sent);
+    });
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.min(Math.ceil(ms), 0x7fff_ffff));
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Lets a member join the attempt at a provider, if the engine agrees. */
+function joins(member: Member, provider: Provider): boolean {
+  const { core, handle } = member.ticket;
+  const attempt = core.engine.ride(core.now(), handle, provider.place);
+  if (attempt === NONE) return false;
+  member.attempt = attempt;
+  member.ticket.open(attempt, provider);
+  return true;
+}
+
+function abortAll(members: Member[]): void {
+  for (const member of members) {
+    if (member.ending !== undefined) continue;
+    member.ticket.abort();
+    member.ending = { kind: 'aborted' };
+  }
+}
+
+function finish(member: Member, step: number): void {
+  const { ticket, payload } = member;
+  member.ending = ticket.ending(step, payload, () => member.result);
+}
+
+/** Tells every member of a portion what came back for it. */
+function judge(portion: Member[], reply: Reply): void {
+  if (reply.kind === 'lost') {
+    for (const { ticket, attempt } of portion) ticket.lose(attempt, reply.how);
+    return;
+  }
+  const readings = readPortion(portion, reply);
+  portion.forEach((member, index) => {
+    const reading = readings[index] ?? { kind: 'bad' };
+    if (reading.kind === 'bad') member.ticket.lose(member.attempt, Loss.BadBody);
+    else if (reading.kind === 'http') member.ticket.fail(member.attempt, reply, undefined, reading.text);
+    else if (reading.kind === 'error') member.ticket.fail(member.attempt, reply, reading.error, '');
+    else {
+      member.result = reading.result;
+      member.ticket.succeed(member.attempt);
+    }
+  });
+}
+
+/** The reading of each member, found by its id. */
+function readPortion(portion: Member[], reply: Reply & { kind: 'body' }): (Reading | undefined)[] {
+  const first = portion[0] as Member;
+  const { mode } = first.payload;
+  const one = readReply(reply.status, reply.text, first.payload.id, mode);
+  if (portion.length === 1) return [one];
+  const list = parseList(reply.text, mode === 'bigint' ? mode : 'json');
+  if (list === undefined) {
+    // One error for the whole batch is an error of each member.
+    return portion.map(() => (one.kind === 'result' ? undefined : one));
+  }
+  const texts = mode === 'raw' ? elementTexts(reply.text) : undefined;
+  return portion.map(({ payload }) => {
+    const at = list.findIndex((entry) => (entry as { id?: unknown } | null)?.id === payload.id);
+    if (at < 0) return undefined;
+    const reading = readEnvelope(list[at], payload.id);
+    const text = texts?.[at];
+    if (reading.kind !== 'result' || text === undefined) return reading;
+    return { kind: 'result', result: rawMember(text, 'result') };
+  });
+}
+
+function parseList(text: string, mode: 'json' | 'bigint'): unknown[] | undefined {
+  try {
+    const parsed = parseJson(text, mode);
+    return Array.isArray(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The texts of the elements of a JSON array that is known to be valid. */
+function elementTexts(text: string): string[] {
+  const texts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"') {
+      for (at += 1; at < text.length && text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
+    } else if (char === '[' || char === '{') {
+      depth += 1;
+      if (depth === 2) start = at;
+    } else if (char === ']' || char === '}') {
+      if (depth === 2) texts.push(text.slice(start, at + 1));
+      depth -= 1;
+    }
+  }
+  return texts;
+}
+
+/** How many members the provider seems to take, if what it says is that these are too many. */
+function refusedLimit(reply: Reply & { kind: 'body' }, size: number): number | undefined {
+  const error = batchError(reply.text);
+  const speaksOfBatch = error !== undefined && /batch/i.test(error.message);
+  const isRefusedStatus = error === undefined && [400, 405, 413, 415, 422].includes(reply.status);
+  if (!speaksOfBatch && !isRefusedStatus) return undefined;
+  const named = Number(/\b\d+\b/.exec(error?.message ?? '')?.[0]);
+  return named >= 1 && named < size ? named : Math.max(1, Math.floor(size / 2));
+}
+
+function batchError(text: string): RpcErrorObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    // Some providers send the one error in an array of its own.
+    const one: unknown = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
+    const error = (one as { error?: unknown } | null)?.error;
+    if (typeof error !== 'object' || error === null) return undefined;
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    return { code: Number(code), message: String(message) };
+  } catch {
+    return undefined;
+  }
+}

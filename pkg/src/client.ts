@@ -1,0 +1,380 @@
+/** The RPC client. */
+
+import { runBatch } from './batch.js';
+import type { Member } from './batch.js';
+import { Core } from './core.js';
+import { engineModule, NONE, strategyWords } from './engine.js';
+import { abortError, RpcError, WaypostError } from './errors.js';
+import { explainText } from './explain.js';
+import { checkClientOptions, checkRequestOptions, describe } from './options.js';
+import { run } from './run.js';
+import type { Ending, Payload, Route } from './ticket.js';
+import { Ticket } from './ticket.js';
+import { build, findPool, findProvider, strategyOf } from './topology.js';
+import type { Pool } from './topology.js';
+import type {
+  ClientEvents,
+  ClientStatus,
+  Explanation,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  ParseMode,
+  RequestOptions,
+  RoutingMeta,
+  RoutingStrategy,
+  RpcClientOptions,
+  RpcRequest,
+  SendResult,
+} from './types.js';
+
+/** Methods that make a filter, which then lives at one provider. */
+const FILTER_MAKERS = new Set(['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter']);
+const FILTER_USERS = new Set(['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter']);
+/** Time for a strategy object to choose, as a share of the deadline, and if none is given. */
+const CHOICE_SHARE = 0.25;
+const CHOICE_MS = 2500;
+
+/** An EIP-1193 provider bound to a chain. */
+export interface ChainProvider {
+  request<T = unknown>(request: RpcRequest): Promise<T>;
+  on(event: string, listener: (event: never) => void): void;
+  removeListener(event: string, listener: (event: never) => void): void;
+}
+
+/**
+ * Routes JSON-RPC requests to the best of several providers. It is an EIP-1193 provider: viem's `custom()`,
+ * ethers' `BrowserProvider`, web3.js and wagmi take it as it is.
+ *
+ * @example
+ * const rpc = createRpcClient({ providers: ['https://a.example', 'https://b.example'] })
+ * const block = await rpc.request({ method: 'eth_blockNumber' })
+ */
+export class RpcClient {
+  readonly #core: Core;
+  readonly #parse: ParseMode;
+  #isDisposed = false;
+
+  /** @internal Use {@link createRpcClient}. */
+  constructor(options: RpcClientOptions) {
+    checkClientOptions(options);
+    const engine = new (engineModule().Engine)(options.seed);
+    const now = options.now ?? (() => performance.now());
+    this.#core = new Core(engine, build(engine, options), options.fetch, now);
+    this.#parse = options.parse ?? 'json';
+  }
+
+  /**
+   * Sends a request and resolves to its result, as EIP-1193 asks.
+   *
+   * @throws {RpcError} a provider's own error, untouched: a revert, a refused transaction, wrong parameters
+   * @throws {WaypostError} no provider had an answer, or the request cannot be sent; `attempts` tells more
+   * @throws an `AbortError` when `signal` fires
+   */
+  async request<T = unknown>(request: RpcRequest, options: RequestOptions = {}): Promise<T> {
+    this.#checkAlive();
+    checkRequestOptions(options);
+    const route = await this.#route(request, options);
+    const payload = this.#payload(request, options.parse);
+    const ticket = new Ticket(this.#core, route);
+    const ending = await run(ticket, payload, options.signal);
+    return this.#settle(ticket, ending, payload, options.signal) as T;
+  }
+
+  /**
+   * Sends a JSON-RPC object, or an array of them as one batch, and answers with the whole envelope and with how
+   * it was routed. Errors of providers, and failures to reach any, are in `response.error`.
+   *
+   * The members of a batch are matched by id; only those that failed and may be repeated are sent again.
+   *
+   * @throws an `AbortError` when `signal` fires; a {@link WaypostError} for wrong options
+   */
+  send(request: JsonRpcRequest, options?: RequestOptions): Promise<SendResult<JsonRpcResponse>>;
+  send(request: readonly JsonRpcRequest[], options?: RequestOptions): Promise<SendResult<JsonRpcResponse[]>>;
+  async send(
+    request: JsonRpcRequest | readonly JsonRpcRequest[],
+    options: RequestOptions = {},
+  ): Promise<SendResult<JsonRpcResponse | JsonRpcResponse[]>> {
+    this.#checkAlive();
+    checkRequestOptions(options);
+    const requests: readonly JsonRpcRequest[] = Array.isArray(request) ? request : [request as JsonRpcRequest];
+    if (requests.length === 0) throw new WaypostError('invalid_request', 'A batch must have at least one member.');
+    const members = await Promise.all(requests.map((each) => this.#member(each, options)));
+    const ready = members.filter((member): member is Member => 'ticket' in member);
+    const [single] = ready;
+    if (!Array.isArray(request) && single !== undefined) {
+      single.ending = await run(single.ticket, single.payload, options.signal);
+    } else {
+      await runBatch(this.#core, ready, options.signal);
+    }
+    const meta = single?.ticket.meta() ?? emptyMeta(options);
+    for (const { ticket, ending } of ready) if (ending !== undefined) this.#afterwards(ticket, ending, undefined);
+    if (ready.some(({ ending }) => ending?.kind === 'aborted')) throw this.#aborted(options.signal);
+    const responses = members.map((member, index) => envelope(requests[index], member));
+    if (!Array.isArray(request)) return { response: responses[0] as JsonRpcResponse, meta };
+    // A notification has no id and gets no response.
+    return { response: responses.filter((_, index) => requests[index]?.id !== undefined), meta };
+  }
+
+  /** An EIP-1193 provider that is bound to one chain (by id, alias or chain id), profile and strategy. */
+  chain(chain: string | number, options: Pick<RequestOptions, 'profile' | 'strategy'> = {}): ChainProvider {
+    const bound: RequestOptions = { ...options, chain };
+    checkRequestOptions(bound);
+    findPool(this.#core.topology, options.profile, chain);
+    return {
+      request: (request) => this.request(request, bound),
+      on: (event, listener) => this.on(event, listener),
+      removeListener: (event, listener) => this.removeListener(event, listener),
+    };
+  }
+
+  /**
+   * Where each provider ranks for a method right now, and why, in the expected order.
+   *
+   * @example
+   * console.table(rpc.explain({ method: 'eth_call' }), ['provider', 'rank', 'text', 'latencyMs'])
+   */
+  explain(query: { method: string } & Pick<RequestOptions, 'chain' | 'profile' | 'strategy'>): Explanation[] {
+    this.#checkAlive();
+    const { method, ...options } = query;
+    checkRequestOptions(options);
+    if (typeof method !== 'string') throw new WaypostError('invalid_request', `method must be a string, but is ${describe(method)}.`);
+    const core = this.#core;
+    const pool = findPool(core.topology, options.profile, options.chain);
+    const strategy = typeof options.strategy === 'string' ? strategyOf(options.strategy, strategyWords) : NONE;
+    const rows = core.engine.explain(core.now(), pool.place, core.method(method), strategy) ?? [];
+    return rows.map((row) => ({ ...row, text: explainText(row) }));
+  }
+
+  /** Breakers, limits and measurements of every provider. */
+  status(): ClientStatus {
+    this.#checkAlive();
+    const { engine, topology, now } = this.#core;
+    const profiles: ClientStatus['profiles'] = {};
+    for (const [profile, pools] of topology.profiles) {
+      profiles[profile] = Object.fromEntries(
+        pools.map((pool) => {
+          const providers = engine.status(now(), pool.place);
+          return [pool.chain, pool.chainId === undefined ? { providers } : { chainId: pool.chainId, providers }];
+        }),
+      );
+    }
+    return { profiles, openRequests: engine.openRequests };
+  }
+
+  /** Calls `listener` at every event of that name. Names that are not ours are accepted and never fire. */
+  on<Name extends keyof ClientEvents>(event: Name, listener: (event: ClientEvents[Name]) => void): this;
+  on(event: string, listener: (event: never) => void): this;
+  on(event: string, listener: (event: never) => void): this {
+    this.#core.events.on(event, listener);
+    return this;
+  }
+
+  /** Stops calling `listener`. */
+  removeListener<Name extends keyof ClientEvents>(event: Name, listener: (event: ClientEvents[Name]) => void): this;
+  removeListener(event: string, listener: (event: never) => void): this;
+  removeListener(event: string, listener: (event: never) => void): this {
+    this.#core.events.removeListener(event, listener);
+    return this;
+  }
+
+  /** Everything learnt, as a plain object for `JSON.stringify`: ages, no instants, no URLs. */
+  exportState(): object {
+    this.#checkAlive();
+    const { engine, now } = this.#core;
+    return engine.exportState(now(), Date.now()) as object;
+  }
+
+  /**
+   * Takes over what {@link RpcClient.exportState} gave, here or elsewhere. The time since counts. Providers that
+   * are not configured here are passed over.
+   *
+   * @throws {WaypostError} the object is not such a state; nothing is changed then
+   */
+  importState(state: unknown): void {
+    this.#checkAlive();
+    const { engine, now } = this.#core;
+    try {
+      engine.importState(now(), state, Date.now());
+    } catch (error) {
+      const what = typeof error === 'number' ? `its version is ${error}` : String(error);
+      throw new WaypostError('invalid_option', `The state cannot be imported: ${what}. It must come from exportState().`);
+    }
+  }
+
+  /** Aborts what is under way, forgets all listeners and refuses further requests. Calling it again is harmless. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#core.stopAll();
+    this.#core.events.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  #checkAlive(): void {
+    if (this.#isDisposed) {
+      throw new WaypostError('unavailable', 'This client was disposed of; create another one.');
+    }
+  }
+
+  #aborted(signal: AbortSignal | undefined): Error {
+    return abortError(signal?.aborted === true ? signal.reason : new Error('The client was disposed of.'));
+  }
+
+  /** Finds out where a request may go. */
+  async #route(request: RpcRequest, options: RequestOptions): Promise<Route> {
+    const core = this.#core;
+    if (options.signal?.aborted === true) throw abortError(options.signal.reason);
+    const { method } = request ?? {};
+    if (typeof method !== 'string' || method === '') {
+      throw new WaypostError('invalid_request', `method must be a string that is not empty, but is ${describe(method)}.`);
+    }
+    const pool = findPool(core.topology, options.profile, options.chain);
+    const params: unknown = request.params;
+    const owner = FILTER_USERS.has(method) && Array.isArray(params) ? core.filterOwner(pool.place, params[0]) : undefined;
+    const override = options.provider === undefined ? undefined : findProvider(pool, options.provider).place;
+    const mayFailOver = options.failoverOnOverride ?? pool.failoverOnOverride;
+    const wanted = options.strategy ?? pool.strategy;
+    let only = NONE;
+    let first = NONE;
+    if (override !== undefined && mayFailOver) first = override;
+    else if (override !== undefined || owner !== undefined) only = override ?? owner ?? NONE;
+    else if (typeof wanted === 'object') first = await choose(wanted, pool, options.deadlineMs);
+    const strategy = typeof wanted === 'string' ? strategyOf(wanted, strategyWords) : NONE;
+    const blockSpan = method === 'eth_getLogs' ? spanOf(params) : -1;
+    return { pool, method, strategy, only, first, deadlineMs: options.deadlineMs, blockSpan };
+  }
+
+  #payload(request: RpcRequest, mode: ParseMode | undefined): Payload {
+    const id = this.#core.nextId();
+    const params = request.params ?? [];
+    try {
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method: request.method, params });
+      return { id, body, params, mode: mode ?? this.#parse };
+    } catch (error) {
+      throw new WaypostError(
+        'invalid_request',
+        `The params of ${request.method} cannot be written as JSON. A bigint must be sent as a 0x string, and nothing may contain itself.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** A member ready to go, or the error that it is. */
+  async #member(request: JsonRpcRequest, options: RequestOptions): Promise<Member | { error: WaypostError }> {
+    try {
+      const route = await this.#route(request, options);
+      const payload = this.#payload(request, options.parse);
+      return { ticket: new Ticket(this.#core, route), payload, attempt: 0, result: undefined, ending: undefined };
+    } catch (error) {
+      if (error instanceof WaypostError) return { error };
+      throw error;
+    }
+  }
+
+  #settle(ticket: Ticket, ending: Ending, payload: Payload, signal: AbortSignal | undefined): unknown {
+    const error = ending.kind === 'error' ? new RpcError(ending.error, ticket.records(), ticket.meta()) : undefined;
+    this.#afterwards(ticket, ending, payload);
+    if (ending.kind === 'result') return ending.result;
+    if (ending.kind === 'failed') throw ending.failure;
+    throw error ?? this.#aborted(signal);
+  }
+
+  /** Learns what only the shell can see in an answer, and lets the request go. */
+  #afterwards(ticket: Ticket, ending: Ending, payload: Payload | undefined): void {
+    const core = this.#core;
+    if (ending.kind === 'result') {
+      const { method, pool } = ticket.route;
+      const provider = ticket.selected();
+      const result = payload?.mode === 'raw' && typeof ending.result === 'string' ? unquoted(ending.result) : ending.result;
+      if (provider !== undefined && typeof result === 'string') {
+        if (method === 'eth_blockNumber') core.engine.noteHead(provider.place, Number(result));
+        else if (FILTER_MAKERS.has(method)) core.rememberFilter(pool.place, result, provider.place);
+      }
+    }
+    ticket.close(ending);
+  }
+}
+
+/**
+ * Creates a client. Nothing is sent, timed or drawn before the first request, so it may be created at the top
+ * level of a Worker.
+ *
+ * @throws {WaypostError} an option is wrong; the message has its path, what was seen and what is allowed
+ *
+ * @example
+ * import { createRpcClient } from 'waypost'
+ * const rpc = createRpcClient({
+ *   providers: ['https://a.example', { id: 'b', url: 'https://b.example', rateLimit: { rps: 10 } }],
+ *   strategy: 'latency_weighted',
+ * })
+ */
+export function createRpcClient(options: RpcClientOptions): RpcClient {
+  return new RpcClient(options);
+}
+
+/** Asks a strategy object, not for ever; without a usable choice the engine's own ranking stands. */
+async function choose(strategy: RoutingStrategy, pool: Pool, deadlineMs: number | undefined): Promise<number> {
+  const gateways = (pool.gateways ??= pool.providers.map((provider) => new URL(provider.url)));
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs === undefined ? CHOICE_MS : deadlineMs * CHOICE_SHARE);
+  });
+  try {
+    const chosen = await Promise.race([strategy.selectGateway({ gateways: [...gateways] }), patience]);
+    if (chosen === undefined) return NONE;
+    const byIdentity = gateways.indexOf(chosen);
+    const at = byIdentity >= 0 ? byIdentity : gateways.findIndex((url) => url.href === String(chosen));
+    return pool.providers[at]?.place ?? NONE;
+  } catch {
+    return NONE;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Blocks between the bounds of a log query, if both are numbers; else -1. */
+function spanOf(params: unknown): number {
+  const filter: unknown = Array.isArray(params) ? params[0] : undefined;
+  const { fromBlock, toBlock } = (filter ?? {}) as { fromBlock?: unknown; toBlock?: unknown };
+  if (typeof fromBlock !== 'string' || typeof toBlock !== 'string') return -1;
+  const span = Math.abs(Number(toBlock) - Number(fromBlock));
+  return Number.isFinite(span) ? span : -1;
+}
+
+function unquoted(raw: string): string {
+  return raw.startsWith('"') ? raw.slice(1, -1) : raw;
+}
+
+/** The response object of one member. */
+function envelope(request: JsonRpcRequest | undefined, member: Member | { error: WaypostError }): JsonRpcResponse {
+  const given: unknown = (request as { id?: unknown } | null | undefined)?.id;
+  const id = typeof given === 'string' || typeof given === 'number' ? given : null;
+  const base = { jsonrpc: '2.0', id } as const;
+  if ('error' in member) {
+    const isMalformed = typeof request?.method !== 'string';
+    return { ...base, error: { code: isMalformed ? -32600 : member.error.code, message: member.error.message } };
+  }
+  const { ending } = member;
+  if (ending?.kind === 'result') return { ...base, result: ending.result };
+  if (ending?.kind === 'error') return { ...base, error: ending.error };
+  const failure = ending?.kind === 'failed' ? ending.failure : undefined;
+  return { ...base, error: { code: failure?.code ?? -32603, message: failure?.message ?? '', data: failure?.toData() } };
+}
+
+function emptyMeta(options: RequestOptions): RoutingMeta {
+  return {
+    request_id: '',
+    strategy: typeof options.strategy === 'string' ? options.strategy : 'load_balanced',
+    chain: String(options.chain ?? ''),
+    profile: options.profile ?? 'default',
+    transport: 'http',
+    upstream_latency_ms: 0,
+    end_to_end_latency_ms: 0,
+    retries: 0,
+    candidate_providers: [],
+    attempts: [],
+  };
+}

@@ -1,0 +1,83 @@
+/** What all requests of one client share. */
+
+import type { Engine } from './engine.js';
+import { Emitter } from './events.js';
+import type { Topology } from './topology.js';
+import type { ClientEvents } from './types.js';
+
+/** Method names remembered on this side; the engine has a bound of its own. */
+const METHOD_CACHE = 256;
+/** Filters remembered per client; providers forget theirs after minutes. */
+const FILTER_CACHE = 1000;
+
+type FetchFunction = typeof fetch;
+
+export class Core {
+  readonly events = new Emitter<ClientEvents>();
+  /** Which provider made a filter: `pool:filter id`. */
+  readonly #filters = new Map<string, number>();
+  readonly #methods = new Map<string, number>();
+  /** How to stop each request that is under way. */
+  readonly #stops = new Set<() => void>();
+  #nextId = 1;
+
+  constructor(
+    readonly engine: Engine,
+    readonly topology: Topology,
+    readonly fetch: FetchFunction | undefined,
+    readonly now: () => number,
+  ) {}
+
+  /** The engine's number of a method. */
+  method(name: string): number {
+    let number = this.#methods.get(name);
+    if (number === undefined) {
+      number = this.engine.method(name);
+      if (this.#methods.size < METHOD_CACHE) this.#methods.set(name, number);
+    }
+    return number;
+  }
+
+  /** Ids of ours, so that members of a batch cannot collide whatever ids their callers chose. */
+  nextId(): number {
+    return this.#nextId++;
+  }
+
+  rememberFilter(pool: number, filter: string, endpoint: number): void {
+    const oldest = this.#filters.keys().next().value;
+    if (this.#filters.size >= FILTER_CACHE && oldest !== undefined) this.#filters.delete(oldest);
+    this.#filters.set(`${pool}:${filter}`, endpoint);
+  }
+
+  filterOwner(pool: number, filter: unknown): number | undefined {
+    return typeof filter === 'string' ? this.#filters.get(`${pool}:${filter}`) : undefined;
+  }
+
+  /** Calls `stop` when the caller's signal fires or the client is disposed of; returns how to forget that. */
+  whenAborted(signal: AbortSignal | undefined, stop: () => void): () => void {
+    this.#stops.add(stop);
+    signal?.addEventListener('abort', stop, { once: true });
+    return () => {
+      this.#stops.delete(stop);
+      signal?.removeEventListener('abort', stop);
+    };
+  }
+
+  /** Stops everything that is under way. */
+  stopAll(): void {
+    for (const stop of [...this.#stops]) stop();
+  }
+
+  /** Passes on what breakers and limits have to tell, if anybody listens. */
+  tellNews(): void {
+    if (!this.events.has('circuit') && !this.events.has('ratelimit')) return;
+    for (let news = this.engine.pollNews(); news !== undefined; news = this.engine.pollNews()) {
+      const known = this.topology.providers[news.endpoint];
+      if (known === undefined) continue;
+      const { provider, pool } = known;
+      const place = { profile: pool.profile, chain: pool.chain, provider: provider.id };
+      if (news.type === 'circuit') this.events.emit('circuit', { ...place, state: news.circuit ?? 'closed' });
+      else this.events.emit('ratelimit', { ...place, forMs: news.ms ?? 0 });
+    }
+  }
+}

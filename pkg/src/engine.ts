@@ -1,0 +1,185 @@
+/**
+ * The engine as the shell sees it: the wasm class, its numbers, and the slot that the entries fill.
+ *
+ * This file is the only one that knows how integers map to words.
+ */
+
+import { WaypostError } from './errors.js';
+import type { AttemptClass, CircuitState, Explanation, ProviderStatus, StrategyName } from './types.js';
+
+/** "None" among the engine's numbers. */
+export const NONE = 0xffff_ffff;
+
+/** What {@link Engine.next} answers. */
+export const Step = {
+  Send: 0,
+  Wait: 1,
+  Pending: 2,
+  Answer: 3,
+  Error: 4,
+  AlreadyKnown: 5,
+  Indeterminate: 6,
+  Exhausted: 7,
+  Deadline: 8,
+  RateLimited: 9,
+  Aborted: 10,
+} as const;
+
+/** What {@link Engine.lose} takes. */
+export const Loss = { BadBody: 0, Silence: 1, Refused: 2, Offline: 3, Timeout: 4, Abandoned: 5 } as const;
+
+export type Loss = (typeof Loss)[keyof typeof Loss];
+
+const CLASSES: readonly AttemptClass[] = [
+  'revert',
+  'caller',
+  'rate_limit',
+  'capability',
+  'block_missing',
+  'server',
+  'network',
+  'timeout',
+  'auth',
+  'abort',
+  'unknown',
+];
+
+/** The word for a class number. */
+export function className(number: number): AttemptClass {
+  return CLASSES[number] ?? 'unknown';
+}
+
+/** The number of a class. */
+export function classNumber(word: AttemptClass): number {
+  return CLASSES.indexOf(word);
+}
+
+/** Every class that an error rule may name. */
+export const classNames: readonly AttemptClass[] = CLASSES;
+
+const STRATEGIES: readonly StrategyName[] = ['load_balanced', 'fastest', 'latency_weighted', 'priority'];
+
+/** The words that a strategy may be written as. */
+export const strategyWords: readonly string[] = [...STRATEGIES, 'round_robin'];
+
+/** The number of a strategy's word; hyphen and underscore are alike. */
+export function strategyNumber(word: string): number | undefined {
+  const name = word.replaceAll('-', '_');
+  const number = STRATEGIES.indexOf((name === 'round_robin' ? 'load_balanced' : name) as StrategyName);
+  return number < 0 ? undefined : number;
+}
+
+/** The word for a strategy number. */
+export function strategyName(number: number): StrategyName {
+  return STRATEGIES[number] ?? 'load_balanced';
+}
+
+const CIRCUITS: readonly CircuitState[] = ['closed', 'half-open', 'open'];
+
+/** The word for a circuit number. */
+export function circuitName(number: number): CircuitState | undefined {
+  return CIRCUITS[number];
+}
+
+export interface News {
+  type: 'circuit' | 'ratelimit';
+  endpoint: number;
+  circuit?: CircuitState;
+  ms?: number;
+}
+
+/** The exported wasm class; see `src/js/engine.rs`. */
+export interface Engine {
+  addProfile(strategy: number, unlimitedFirst: boolean): number;
+  setProfile(profile: number, path: string, value: number): void;
+  addPool(profile: number, profileName: string, chain: string): number;
+  addEndpoint(pool: number, group: string, draft: EndpointDraft): number;
+  method(name: string): number;
+  begin(
+    now: number,
+    pool: number,
+    method: number,
+    strategy: number,
+    only: number,
+    first: number,
+    deadlineMs: number,
+    blockSpan: number,
+  ): number;
+  next(now: number, handle: number): number;
+  backup(now: number, handle: number): number;
+  ride(now: number, handle: number, endpoint: number): number;
+  readonly stepAttempt: number;
+  readonly stepEndpoint: number;
+  readonly stepTimeoutMs: number;
+  readonly stepBackupMs: number;
+  readonly stepWaitMs: number;
+  succeed(now: number, handle: number, attempt: number): void;
+  fail(
+    now: number,
+    handle: number,
+    attempt: number,
+    status: number,
+    code: number | undefined,
+    message: string,
+    data: string,
+    retryAfter: string | undefined,
+    date: string | undefined,
+    wallNow: number,
+  ): number;
+  lose(now: number, handle: number, attempt: number, how: number): number;
+  abort(now: number, handle: number): void;
+  release(handle: number): void;
+  readonly openRequests: number;
+  strategyOf(handle: number): number;
+  ranking(now: number, handle: number): Uint32Array;
+  circuit(now: number, endpoint: number): number;
+  requestId(): string;
+  noteHead(endpoint: number, head: number): void;
+  explain(now: number, pool: number, method: number, strategy: number): Explanation[] | undefined;
+  status(now: number, pool: number): ProviderStatus[];
+  exportState(now: number, savedAt: number): unknown;
+  importState(now: number, state: unknown, wallNow: number): void;
+  pollNews(): News | undefined;
+  free(): void;
+}
+
+/** Settings of a provider on their way into the engine. */
+export interface EndpointDraft {
+  set(path: string, value: number): void;
+  refuse(method: string): void;
+  addRule(code: number | undefined, status: number | undefined, texts: string[], errorClass: number): void;
+  free(): void;
+}
+
+export interface EndpointDraftClass {
+  new (id: string): EndpointDraft;
+}
+
+export interface EngineClass {
+  new (seed?: number): Engine;
+  transactionHash(raw: string): string | undefined;
+}
+
+/** What the wasm module exports. */
+export interface EngineModule {
+  Engine: EngineClass;
+  EndpointDraft: EndpointDraftClass;
+}
+
+let provided: EngineModule | undefined;
+
+/** Called once by the entry that has loaded the wasm module. */
+export function provideEngine(module: EngineModule): void {
+  provided = module;
+}
+
+/** The module, or one sentence that says how to load it. */
+export function engineModule(): EngineModule {
+  if (provided === undefined) {
+    throw new WaypostError(
+      'unavailable',
+      "The WebAssembly module is not loaded. Call `await init()` from 'waypost/web' first, or import from 'waypost', which loads itself.",
+    );
+  }
+  return provided;
+}

@@ -1,0 +1,7 @@
+/** What every entry of the package exports. */
+
+export { createRpcClient, RpcClient } from './client.js';
+export type { ChainProvider } from './client.js';
+export { RpcError, WaypostError } from './errors.js';
+export type { WaypostErrorReason } from './errors.js';
+export type * from './types.js';

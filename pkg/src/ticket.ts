@@ -1,0 +1,237 @@
+/** One request as the engine knows it: its handle, and a record of every attempt. */
+
+import type { Core } from './core.js';
+import { circuitName, className, engineModule, NONE, Step, strategyName } from './engine.js';
+import { WaypostError } from './errors.js';
+import type { RpcErrorObject } from './reply.js';
+import { dataText, redact } from './reply.js';
+import type { Reply } from './transport.js';
+import type { Pool, Provider } from './topology.js';
+import type { AttemptClass, AttemptRecord, ParseMode, RoutingMeta } from './types.js';
+
+/** What a call asks of the engine. */
+export interface Route {
+  pool: Pool;
+  method: string;
+  /** Number of a strategy, or {@link NONE}. */
+  strategy: number;
+  /** The only provider that may answer, or {@link NONE}. */
+  only: number;
+  /** The provider to ask first, or {@link NONE}. */
+  first: number;
+  deadlineMs: number | undefined;
+  blockSpan: number;
+}
+
+/** What is sent, and how its answer is read. */
+export interface Payload {
+  id: number;
+  body: string;
+  params: unknown;
+  mode: ParseMode;
+}
+
+interface Attempt {
+  provider: Provider;
+  started: number;
+  record?: AttemptRecord;
+  error?: RpcErrorObject;
+}
+
+/** How a request ended. */
+export type Ending =
+  | { kind: 'result'; result: unknown }
+  | { kind: 'error'; error: RpcErrorObject }
+  | { kind: 'failed'; failure: WaypostError }
+  | { kind: 'aborted' };
+
+export class Ticket {
+  readonly started: number;
+  readonly handle: number;
+  readonly #attempts: Attempt[] = [];
+
+  constructor(
+    readonly core: Core,
+    readonly route: Route,
+  ) {
+    const { pool, method, strategy, only, first, deadlineMs, blockSpan } = route;
+    this.started = core.now();
+    const number = core.method(method);
+    this.handle = core.engine.begin(this.started, pool.place, number, strategy, only, first, deadlineMs ?? 0, blockSpan);
+    if (this.handle === NONE) {
+      throw new WaypostError('unavailable', 'Far too many requests are under way; wait for some to end.');
+    }
+  }
+
+  /** Asks the engine what to do; details are in the engine's getters. */
+  next(): number {
+    return this.core.engine.next(this.core.now(), this.handle);
+  }
+
+  /** Notes an attempt that the engine has opened. */
+  open(attempt: number, provider: Provider): void {
+    this.#attempts[attempt] = { provider, started: this.core.now() };
+  }
+
+  succeed(attempt: number): void {
+    const { core, handle } = this;
+    core.engine.succeed(core.now(), handle, attempt);
+    this.#record(attempt, 'success', undefined);
+  }
+
+  /** A JSON-RPC error, or an HTTP error without one whose body is `text`. */
+  fail(attempt: number, reply: Reply & { kind: 'body' }, error: RpcErrorObject | undefined, text: string): void {
+    const { core, handle } = this;
+    const number = core.engine.fail(
+      core.now(),
+      handle,
+      attempt,
+      reply.status,
+      error?.code,
+      error?.message ?? '',
+      error === undefined ? text : dataText(error.data),
+      reply.retryAfter,
+      reply.date,
+      Date.now(),
+    );
+    const known = this.#attempts[attempt];
+    if (known !== undefined && error !== undefined) known.error = error;
+    this.#record(attempt, 'error', className(number));
+  }
+
+  lose(attempt: number, how: number): void {
+    const { core, handle } = this;
+    const word = className(core.engine.lose(core.now(), handle, attempt, how));
+    this.#record(attempt, word === 'abort' ? 'abandoned' : 'error', word);
+  }
+
+  /** The caller's signal. */
+  abort(): void {
+    this.core.engine.abort(this.core.now(), this.handle);
+    this.#attempts.forEach((known, attempt) => {
+      if (known.record === undefined) this.#record(attempt, 'abandoned', 'abort');
+    });
+  }
+
+  /** All attempts that have ended. */
+  records(): AttemptRecord[] {
+    return this.#attempts.flatMap((known) => known.record ?? []);
+  }
+
+  #record(attempt: number, outcome: AttemptRecord['outcome'], word: AttemptClass | undefined): void {
+    const known = this.#attempts[attempt];
+    if (known === undefined || known.record !== undefined) return;
+    const { core, route } = this;
+    const ms = Math.max(0, Math.round(core.now() - known.started));
+    const base = { provider: known.provider.id, outcome, ms };
+    const record: AttemptRecord = word === undefined ? base : { ...base, class: word };
+    known.record = record;
+    if (core.events.has('attempt')) {
+      const { profile, chain } = route.pool;
+      core.events.emit('attempt', { ...record, profile, chain, method: route.method });
+    }
+    core.tellNews();
+  }
+
+  /** Reads how the engine ended the request, from the number that {@link Ticket.next} gave. */
+  ending(step: number, payload: Payload, resultOf: (attempt: number) => unknown): Ending {
+    const { engine } = this.core;
+    const attempt = engine.stepAttempt;
+    const retryAfterMs = engine.stepWaitMs < 0 ? undefined : engine.stepWaitMs;
+    switch (step) {
+      case Step.Answer:
+        return { kind: 'result', result: resultOf(attempt) };
+      case Step.Error:
+        return { kind: 'error', error: this.#shownError(attempt) };
+      case Step.AlreadyKnown:
+        return { kind: 'result', result: transactionHash(payload) };
+      case Step.Indeterminate:
+        return { kind: 'failed', failure: this.#failure('indeterminate', undefined) };
+      case Step.Exhausted:
+        return { kind: 'failed', failure: this.#failure('exhausted', retryAfterMs) };
+      case Step.Deadline:
+        return { kind: 'failed', failure: this.#failure('deadline', retryAfterMs) };
+      case Step.RateLimited:
+        return { kind: 'failed', failure: this.#failure('rate_limited', retryAfterMs) };
+      default:
+        return { kind: 'aborted' };
+    }
+  }
+
+  /** A provider's error, untouched unless it repeats our own key. */
+  #shownError(attempt: number): RpcErrorObject {
+    const known = this.#attempts[attempt];
+    if (known?.error === undefined) return { code: -32603, message: 'The provider sent an error without JSON-RPC.' };
+    return { ...known.error, message: redact(known.error.message, known.provider) };
+  }
+
+  #failure(reason: 'indeterminate' | 'exhausted' | 'deadline' | 'rate_limited', retryAfterMs: number | undefined): WaypostError {
+    const { method, pool } = this.route;
+    const attempts = this.records();
+    const tried = attempts.map(({ provider, class: word, ms }) => `${provider}: ${word} after ${ms} ms`).join('; ');
+    const hint = retryAfterMs === undefined ? '' : ` Try again in ${Math.ceil(retryAfterMs)} ms.`;
+    const where = `${method} on ${pool.chain}`;
+    const list = tried === '' ? 'no provider could be asked' : tried;
+    const message = {
+      indeterminate: `${where}: no answer came, so it is not known whether it was executed (${list}). Check its effect before you send it again.`,
+      exhausted: `${where}: no provider answered (${list}).${hint}`,
+      deadline: `${where}: the deadline passed without an answer (${list}).${hint}`,
+      rate_limited: `${where}: all providers are rate-limited (${list}).${hint}`,
+    }[reason];
+    return new WaypostError(reason, message, { attempts, retryAfterMs, meta: this.meta() });
+  }
+
+  /** The provider whose answer ended the request. */
+  selected(): Provider | undefined {
+    return this.#attempts.find((known) => known.record?.outcome === 'success')?.provider ?? this.#attempts.at(-1)?.provider;
+  }
+
+  meta(): RoutingMeta {
+    const { core, route, handle } = this;
+    const now = core.now();
+    const attempts = this.records();
+    const selected = this.selected();
+    const circuit = selected && circuitName(core.engine.circuit(now, selected.place));
+    const { providers } = core.topology;
+    return {
+      request_id: core.engine.requestId(),
+      strategy: strategyName(core.engine.strategyOf(handle)),
+      chain: route.pool.chain,
+      profile: route.pool.profile,
+      transport: 'http',
+      ...(selected && { selected_provider: { id: selected.id } }),
+      upstream_latency_ms: attempts.reduce((sum, attempt) => sum + attempt.ms, 0),
+      end_to_end_latency_ms: Math.max(0, Math.round(now - this.started)),
+      retries: Math.max(0, attempts.length - 1),
+      ...(circuit && { circuit_breaker_state: circuit }),
+      candidate_providers: Array.from(core.engine.ranking(now, handle), (place) => providers[place]?.provider.id ?? ''),
+      attempts,
+    };
+  }
+
+  /** Tells listeners how the request ended, and lets it go. */
+  close(ending: Ending): void {
+    const { core, route } = this;
+    if (core.events.has('request')) {
+      const selected = ending.kind === 'result' || ending.kind === 'error' ? this.selected() : undefined;
+      core.events.emit('request', {
+        profile: route.pool.profile,
+        chain: route.pool.chain,
+        method: route.method,
+        outcome: ending.kind === 'result' ? 'success' : ending.kind,
+        ...(selected && { provider: selected.id }),
+        strategy: strategyName(core.engine.strategyOf(this.handle)),
+        attempts: this.records(),
+        ms: Math.max(0, Math.round(core.now() - this.started)),
+      });
+    }
+    core.engine.release(this.handle);
+  }
+}
+
+/** What the provider would have answered to a raw transaction that it had not seen before. */
+function transactionHash({ params, mode }: Payload): string | undefined {
+  const raw: unknown = Array.isArray(params) ? params[0] : undefined;
+  const hash = engineModule().Engine.transactionHash(String(raw));
+  return mode === 'raw' ? JSON.stringify(hash) : hash;
+}

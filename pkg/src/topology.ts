@@ -1,0 +1,261 @@
+/** From options to pools: chains, aliases and providers, told to the engine and found again by name. */
+
+import { classNumber, engineModule, NONE, strategyNumber } from './engine.js';
+import type { Engine } from './engine.js';
+import { WaypostError } from './errors.js';
+import { describe, nearestName, numberKeys } from './options.js';
+import type { ChainOptions, ProfileOptions, ProviderOptions, RoutingOptions, RoutingStrategy, RpcClientOptions } from './types.js';
+
+/** One provider as the shell needs it. */
+export interface Provider {
+  /** The engine's number. */
+  readonly place: number;
+  readonly id: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  /** What must never be shown. */
+  readonly secrets: readonly string[];
+  /** Members that a batch may have, learnt from refusals. */
+  maxBatch: number;
+}
+
+/** One chain of one profile. */
+export interface Pool {
+  readonly place: number;
+  readonly profile: string;
+  readonly chain: string;
+  readonly chainId: number | undefined;
+  readonly aliases: readonly string[];
+  readonly providers: readonly Provider[];
+  /** What a strategy object chooses from; made when first needed. */
+  gateways: URL[] | undefined;
+  readonly strategy: RoutingStrategy | undefined;
+  readonly failoverOnOverride: boolean;
+}
+
+/** All pools, by profile. */
+export interface Topology {
+  readonly profiles: ReadonlyMap<string, readonly Pool[]>;
+  /** By the engine's numbers. */
+  readonly providers: readonly { provider: Provider; pool: Pool }[];
+  readonly defaultChain: string | undefined;
+}
+
+/** Tells the engine all that the options hold. */
+export function build(engine: Engine, options: RpcClientOptions): Topology {
+  const profiles = new Map<string, Pool[]>();
+  const providers: { provider: Provider; pool: Pool }[] = [];
+  for (const [profile, settings] of Object.entries(profilesOf(options))) {
+    const path = options.profiles === undefined ? '' : `profiles.${profile}.`;
+    const merged: RoutingOptions = { ...options, ...settings };
+    const place = addProfile(engine, merged, path);
+    const strategy = typeof merged.strategy === 'object' ? merged.strategy : undefined;
+    const pools = Object.entries(settings.chains).map(([chain, chainOptions]) => {
+      const where = options.providers === undefined ? `${path}chains.${chain}.providers` : 'providers';
+      const failoverOnOverride = merged.failoverOnOverride ?? false;
+      const pool = buildPool(engine, { place, profile, chain, strategy, failoverOnOverride, where }, chainOptions);
+      for (const provider of pool.providers) providers[provider.place] = { provider, pool };
+      return pool;
+    });
+    checkNames(pools, path);
+    profiles.set(profile, pools);
+  }
+  return { profiles, providers, defaultChain: options.defaultChain };
+}
+
+function profilesOf(options: RpcClientOptions): Record<string, ProfileOptions> {
+  if (options.profiles !== undefined) return options.profiles;
+  const chains = options.chains ?? { default: { providers: options.providers ?? [] } };
+  return { default: { chains } };
+}
+
+function addProfile(engine: Engine, options: RoutingOptions, path: string): number {
+  const { strategy, tierOrder, circuitBreaker } = options;
+  const number = typeof strategy === 'string' ? strategyNumber(strategy) : undefined;
+  const place = engine.addProfile(number ?? NONE, tierOrder === 'unlimited-first');
+  const set = (key: string, value: number): void => ranged(path, () => engine.setProfile(place, key, value));
+  for (const key of numberKeys) {
+    // A threshold for all classes comes first, so that those of single classes win.
+    if (key === 'circuitBreaker') numbers({ failureThreshold: circuitBreaker?.failureThreshold }, `${key}.`, set);
+    numbers({ [key]: options[key] }, '', set);
+  }
+  return place;
+}
+
+/** Calls `set` for every number in nested options, with its path. */
+function numbers(options: object, prefix: string, set: (path: string, value: number) => void): void {
+  for (const [key, value] of Object.entries(options) as [string, unknown][]) {
+    if (typeof value === 'number') set(prefix + key, value);
+    else if (typeof value === 'object' && value !== null) numbers(value, `${prefix}${key}.`, set);
+  }
+}
+
+interface PoolSite {
+  place: number;
+  profile: string;
+  chain: string;
+  strategy: RoutingStrategy | undefined;
+  failoverOnOverride: boolean;
+  where: string;
+}
+
+function buildPool(engine: Engine, site: PoolSite, options: ChainOptions): Pool {
+  const { profile, chain, where } = site;
+  const place = engine.addPool(site.place, profile, chain);
+  const ids = new Set<string>();
+  const providers = options.providers.map((given, index) => {
+    const entry = typeof given === 'string' || given instanceof URL ? { url: given } : given;
+    return buildProvider(engine, place, entry, `${where}[${index}]`, ids);
+  });
+  return {
+    place,
+    profile,
+    chain,
+    chainId: options.chainId,
+    aliases: options.aliases ?? [],
+    providers,
+    gateways: undefined,
+    strategy: site.strategy,
+    failoverOnOverride: site.failoverOnOverride,
+  };
+}
+
+function buildProvider(engine: Engine, pool: number, options: ProviderOptions, path: string, ids: Set<string>): Provider {
+  const { url, headers } = splitCredentials(parseUrl(options.url, path), options.headers ?? {});
+  const id = options.id ?? freeId(url.host, ids);
+  if (ids.has(id)) {
+    throw new WaypostError('invalid_option', `${path}.id repeats ${describe(id)}: ids must be unique within a chain.`);
+  }
+  ids.add(id);
+  const draft = new (engineModule().EndpointDraft)(id);
+  const { priority, rateLimit, capabilities } = options;
+  const { rps, burst } = rateLimit ?? {};
+  numbers(
+    { priority, rateLimit: { rps, burst }, capabilities: { maxBlockRange: capabilities?.maxBlockRange } },
+    '',
+    (key, value) => ranged(`${path}.`, () => draft.set(key, value)),
+  );
+  for (const method of capabilities?.unsupportedMethods ?? []) draft.refuse(method);
+  for (const rule of options.errorRules ?? []) {
+    draft.addRule(rule.code, rule.status, [rule.messageContains ?? []].flat(), classNumber(rule.class));
+  }
+  const quotaGroup = options.quotaGroup === undefined ? `origin ${url.origin}` : `group ${options.quotaGroup}`;
+  const place = engine.addEndpoint(pool, quotaGroup, draft);
+  draft.free();
+  return { place, id, url: url.href, headers, secrets: secretsOf(url, headers), maxBatch: Infinity };
+}
+
+function parseUrl(given: string | URL, path: string): URL {
+  let url: URL;
+  try {
+    url = new URL(given);
+  } catch {
+    // The text may hold a key, so only its length is told.
+    throw new WaypostError(
+      'invalid_option',
+      `${path} has no valid URL: ${String(given).length} characters that do not parse. Write it like https://host/path.`,
+    );
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new WaypostError('invalid_option', `${path} has a URL with the scheme "${url.protocol}": http: or https: is needed.`);
+  }
+  return url;
+}
+
+/** `fetch` refuses credentials in a URL, and they would be shown where URLs are: they go into a header. */
+function splitCredentials(url: URL, given: Record<string, string>): { url: URL; headers: Record<string, string> } {
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (url.username !== '' || url.password !== '') {
+    const bytes = new TextEncoder().encode(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`);
+    headers['authorization'] = `Basic ${btoa(String.fromCharCode(...bytes))}`;
+    url = new URL(url);
+    url.username = '';
+    url.password = '';
+  }
+  for (const [key, value] of Object.entries(given)) headers[key.toLowerCase()] = value;
+  return { url, headers };
+}
+
+function freeId(host: string, ids: Set<string>): string {
+  for (let number = 1; ; number += 1) {
+    const id = number === 1 ? host : `${host}#${number}`;
+    if (!ids.has(id)) return id;
+  }
+}
+
+/** Parts of URL and headers that a provider might repeat in its error texts. */
+function secretsOf(url: URL, headers: Record<string, string>): string[] {
+  const parts = [
+    url.href,
+    ...url.pathname.split('/'),
+    ...url.searchParams.values(),
+    ...Object.entries(headers).flatMap(([key, value]) => (key === 'content-type' ? [] : [value, ...value.split(' ')])),
+  ];
+  return parts.filter((part) => part.length >= 8).sort((a, b) => b.length - a.length);
+}
+
+/** Runs a call into the engine and turns a refused number into a sentence. */
+function ranged(prefix: string, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    const refused = error as { path?: unknown; value?: unknown; min?: unknown; max?: unknown };
+    if (typeof refused.path !== 'string') throw error;
+    const { path, value, min, max } = refused;
+    throw new WaypostError('invalid_option', `${prefix}${path} must be from ${min} to ${max}, but is ${String(value)}.`);
+  }
+}
+
+function checkNames(pools: readonly Pool[], path: string): void {
+  const seen = new Set<string>();
+  for (const pool of pools) {
+    for (const name of [pool.chain, ...pool.aliases, ...(pool.chainId === undefined ? [] : [String(pool.chainId)])]) {
+      if (seen.has(name)) {
+        throw new WaypostError('invalid_option', `${path}chains: the name ${describe(name)} stands for two chains.`);
+      }
+      seen.add(name);
+    }
+  }
+}
+
+/** The pool that a call means. */
+export function findPool(topology: Topology, profile: string | undefined, chain: string | number | undefined): Pool {
+  const { profiles } = topology;
+  const only = profiles.size === 1 ? profiles.keys().next().value : undefined;
+  const profileName = profile ?? (profiles.has('default') ? 'default' : only);
+  const pools = profileName === undefined ? undefined : profiles.get(profileName);
+  if (pools === undefined) throw unknown('profile', profileName, [...profiles.keys()]);
+  const wanted = chain ?? topology.defaultChain;
+  if (wanted === undefined && pools.length === 1 && pools[0] !== undefined) return pools[0];
+  const name = wanted === undefined ? undefined : String(wanted);
+  const found = pools.find(
+    (pool) => pool.chain === name || (name !== undefined && (String(pool.chainId) === name || pool.aliases.includes(name))),
+  );
+  if (found === undefined) throw unknown('chain', name, pools.map((pool) => pool.chain));
+  return found;
+}
+
+/** The provider that a call insists on. */
+export function findProvider(pool: Pool, id: string): Provider {
+  const found = pool.providers.find((provider) => provider.id === id);
+  if (found === undefined) throw unknown('provider', id, pool.providers.map((provider) => provider.id));
+  return found;
+}
+
+/** Names what does not exist, and lists what does. */
+export function unknown(kind: string, name: string | undefined, known: readonly string[]): WaypostError {
+  const list = known.map((word) => `"${word}"`).join(', ');
+  if (name === undefined) {
+    return new WaypostError('invalid_request', `The request names no ${kind}, and there are several: ${list}.`);
+  }
+  const nearest = nearestName(name, known);
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+  return new WaypostError('invalid_request', `Unknown ${kind} ${describe(name)}.${hint} There are: ${list}.`);
+}
+
+/** The number of a strategy word, or an error that lists them. */
+export function strategyOf(word: string, words: readonly string[]): number {
+  const number = strategyNumber(word);
+  if (number === undefined) throw unknown('strategy', word, words);
+  return number;
+}
