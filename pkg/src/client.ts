@@ -3,9 +3,10 @@
 import { runBatch } from './batch.js';
 import type { Member } from './batch.js';
 import { Core } from './core.js';
-import { engineModule, NONE, strategyWords } from './engine.js';
+import { engineClass, NONE, strategyWords } from './engine.js';
 import { abortError, RpcError, WaypostError } from './errors.js';
-import { explainText } from './explain.js';
+import { readExplanations, readStatus } from './report.js';
+import { exportState, importState } from './state.js';
 import { checkClientOptions, checkRequestOptions, describe } from './options.js';
 import { run } from './run.js';
 import type { Ending, Payload, Route } from './ticket.js';
@@ -57,7 +58,7 @@ export class RpcClient {
   /** @internal Use {@link createRpcClient}. */
   constructor(options: RpcClientOptions) {
     checkClientOptions(options);
-    const engine = new (engineModule().Engine)(options.seed);
+    const engine = new (engineClass())(options.seed);
     const now = options.now ?? (() => performance.now());
     this.#core = new Core(engine, build(engine, options), options.fetch, now);
     this.#parse = options.parse ?? 'json';
@@ -141,24 +142,13 @@ export class RpcClient {
     const core = this.#core;
     const pool = findPool(core.topology, options.profile, options.chain);
     const strategy = typeof options.strategy === 'string' ? strategyOf(options.strategy, strategyWords) : NONE;
-    const rows = core.engine.explain(core.now(), pool.place, core.method(method), strategy) ?? [];
-    return rows.map((row) => ({ ...row, text: explainText(row) }));
+    return readExplanations(core, core.engine.explain(core.now(), pool.place, core.method(method), strategy));
   }
 
   /** Breakers, limits and measurements of every provider. */
   status(): ClientStatus {
     this.#checkAlive();
-    const { engine, topology, now } = this.#core;
-    const profiles: ClientStatus['profiles'] = {};
-    for (const [profile, pools] of topology.profiles) {
-      profiles[profile] = Object.fromEntries(
-        pools.map((pool) => {
-          const providers = engine.status(now(), pool.place);
-          return [pool.chain, pool.chainId === undefined ? { providers } : { chainId: pool.chainId, providers }];
-        }),
-      );
-    }
-    return { profiles, openRequests: engine.openRequests };
+    return readStatus(this.#core);
   }
 
   /** Calls `listener` at every event of that name. Names that are not ours are accepted and never fire. */
@@ -180,8 +170,7 @@ export class RpcClient {
   /** Everything learnt, as a plain object for `JSON.stringify`: ages, no instants, no URLs. */
   exportState(): object {
     this.#checkAlive();
-    const { engine, now } = this.#core;
-    return engine.exportState(now(), Date.now()) as object;
+    return exportState(this.#core);
   }
 
   /**
@@ -192,13 +181,7 @@ export class RpcClient {
    */
   importState(state: unknown): void {
     this.#checkAlive();
-    const { engine, now } = this.#core;
-    try {
-      engine.importState(now(), state, Date.now());
-    } catch (error) {
-      const what = typeof error === 'number' ? `its version is ${error}` : String(error);
-      throw new WaypostError('invalid_option', `The state cannot be imported: ${what}. It must come from exportState().`);
-    }
+    importState(this.#core, state);
   }
 
   /** Aborts what is under way, forgets all listeners and refuses further requests. Calling it again is harmless. */

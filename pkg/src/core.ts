@@ -1,5 +1,6 @@
 /** What all requests of one client share. */
 
+import { circuitName } from './engine.js';
 import type { Engine } from './engine.js';
 import { Emitter } from './events.js';
 import type { Topology } from './topology.js';
@@ -71,13 +72,15 @@ export class Core {
   /** Passes on what breakers and limits have to tell, if anybody listens. */
   tellNews(): void {
     if (!this.events.has('circuit') && !this.events.has('ratelimit')) return;
-    for (let news = this.engine.pollNews(); news !== undefined; news = this.engine.pollNews()) {
-      const known = this.topology.providers[news.endpoint];
+    for (;;) {
+      const [kind, endpoint, value] = this.engine.pollNews();
+      if (kind === undefined || endpoint === undefined || value === undefined) return;
+      const known = this.topology.providers[endpoint];
       if (known === undefined) continue;
       const { provider, pool } = known;
       const place = { profile: pool.profile, chain: pool.chain, provider: provider.id };
-      if (news.type === 'circuit') this.events.emit('circuit', { ...place, state: news.circuit ?? 'closed' });
-      else this.events.emit('ratelimit', { ...place, forMs: news.ms ?? 0 });
+      if (kind === 0) this.events.emit('circuit', { ...place, state: circuitName(value) });
+      else this.events.emit('ratelimit', { ...place, forMs: value });
     }
   }
 }

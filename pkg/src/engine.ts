@@ -5,7 +5,7 @@
  */
 
 import { WaypostError } from './errors.js';
-import type { AttemptClass, CircuitState, Explanation, ProviderStatus, StrategyName } from './types.js';
+import type { AttemptClass, CircuitState, StrategyName } from './types.js';
 
 /** "None" among the engine's numbers. */
 export const NONE = 0xffff_ffff;
@@ -77,15 +77,8 @@ export function strategyName(number: number): StrategyName {
 const CIRCUITS: readonly CircuitState[] = ['closed', 'half-open', 'open'];
 
 /** The word for a circuit number. */
-export function circuitName(number: number): CircuitState | undefined {
-  return CIRCUITS[number];
-}
-
-export interface News {
-  type: 'circuit' | 'ratelimit';
-  endpoint: number;
-  circuit?: CircuitState;
-  ms?: number;
+export function circuitName(number: number): CircuitState {
+  return CIRCUITS[number] ?? 'closed';
 }
 
 /** The exported wasm class; see `src/js/engine.rs`. */
@@ -93,7 +86,10 @@ export interface Engine {
   addProfile(strategy: number, unlimitedFirst: boolean): number;
   setProfile(profile: number, path: string, value: number): void;
   addPool(profile: number, profileName: string, chain: string): number;
-  addEndpoint(pool: number, group: string, draft: EndpointDraft): number;
+  addEndpoint(pool: number, group: string, id: string): number;
+  setEndpoint(endpoint: number, path: string, value: number): void;
+  refuse(endpoint: number, method: string): void;
+  addRule(endpoint: number, code: number | undefined, status: number | undefined, texts: string, errorClass: number): void;
   method(name: string): number;
   begin(
     now: number,
@@ -135,24 +131,14 @@ export interface Engine {
   circuit(now: number, endpoint: number): number;
   requestId(): string;
   noteHead(endpoint: number, head: number): void;
-  explain(now: number, pool: number, method: number, strategy: number): Explanation[] | undefined;
-  status(now: number, pool: number): ProviderStatus[];
-  exportState(now: number, savedAt: number): unknown;
-  importState(now: number, state: unknown, wallNow: number): void;
-  pollNews(): News | undefined;
+  /** Tables of numbers; `report.ts` and `state.ts` know their columns. */
+  explain(now: number, pool: number, method: number, strategy: number): Float64Array;
+  status(now: number, endpoint: number): Float64Array;
+  methodName(method: number): string;
+  exportState(now: number, endpoint: number): Float64Array;
+  importState(now: number, endpoint: number, numbers: Float64Array, elapsedMs: number): void;
+  pollNews(): Float64Array;
   free(): void;
-}
-
-/** Settings of a provider on their way into the engine. */
-export interface EndpointDraft {
-  set(path: string, value: number): void;
-  refuse(method: string): void;
-  addRule(code: number | undefined, status: number | undefined, texts: string[], errorClass: number): void;
-  free(): void;
-}
-
-export interface EndpointDraftClass {
-  new (id: string): EndpointDraft;
 }
 
 export interface EngineClass {
@@ -160,21 +146,15 @@ export interface EngineClass {
   transactionHash(raw: string): string | undefined;
 }
 
-/** What the wasm module exports. */
-export interface EngineModule {
-  Engine: EngineClass;
-  EndpointDraft: EndpointDraftClass;
-}
-
-let provided: EngineModule | undefined;
+let provided: EngineClass | undefined;
 
 /** Called once by the entry that has loaded the wasm module. */
-export function provideEngine(module: EngineModule): void {
-  provided = module;
+export function provideEngine(engine: EngineClass): void {
+  provided = engine;
 }
 
-/** The module, or one sentence that says how to load it. */
-export function engineModule(): EngineModule {
+/** The class, or one sentence that says how to load it. */
+export function engineClass(): EngineClass {
   if (provided === undefined) {
     throw new WaypostError(
       'unavailable',

@@ -1,7 +1,7 @@
 /** One request as the engine knows it: its handle, and a record of every attempt. */
 
 import type { Core } from './core.js';
-import { circuitName, className, engineModule, NONE, Step, strategyName } from './engine.js';
+import { circuitName, className, engineClass, NONE, Step, strategyName } from './engine.js';
 import { WaypostError } from './errors.js';
 import type { RpcErrorObject } from './reply.js';
 import { dataText, redact } from './reply.js';
@@ -232,6 +232,6 @@ export class Ticket {
 /** What the provider would have answered to a raw transaction that it had not seen before. */
 function transactionHash({ params, mode }: Payload): string | undefined {
   const raw: unknown = Array.isArray(params) ? params[0] : undefined;
-  const hash = engineModule().Engine.transactionHash(String(raw));
+  const hash = engineClass().transactionHash(String(raw));
   return mode === 'raw' ? JSON.stringify(hash) : hash;
 }

@@ -1,6 +1,6 @@
 /** From options to pools: chains, aliases and providers, told to the engine and found again by name. */
 
-import { classNumber, engineModule, NONE, strategyNumber } from './engine.js';
+import { classNumber, NONE, strategyNumber } from './engine.js';
 import type { Engine } from './engine.js';
 import { WaypostError } from './errors.js';
 import { describe, nearestName, numberKeys } from './options.js';
@@ -73,7 +73,7 @@ function addProfile(engine: Engine, options: RoutingOptions, path: string): numb
   const { strategy, tierOrder, circuitBreaker } = options;
   const number = typeof strategy === 'string' ? strategyNumber(strategy) : undefined;
   const place = engine.addProfile(number ?? NONE, tierOrder === 'unlimited-first');
-  const set = (key: string, value: number): void => ranged(path, () => engine.setProfile(place, key, value));
+  const set = (key: string, value: number): void => setNumber(path + key, value, () => engine.setProfile(place, key, value));
   for (const key of numberKeys) {
     // A threshold for all classes comes first, so that those of single classes win.
     if (key === 'circuitBreaker') numbers({ failureThreshold: circuitBreaker?.failureThreshold }, `${key}.`, set);
@@ -127,21 +127,20 @@ function buildProvider(engine: Engine, pool: number, options: ProviderOptions, p
     throw new WaypostError('invalid_option', `${path}.id repeats ${describe(id)}: ids must be unique within a chain.`);
   }
   ids.add(id);
-  const draft = new (engineModule().EndpointDraft)(id);
+  const quotaGroup = options.quotaGroup === undefined ? `origin ${url.origin}` : `group ${options.quotaGroup}`;
+  const place = engine.addEndpoint(pool, quotaGroup, id);
   const { priority, rateLimit, capabilities } = options;
   const { rps, burst } = rateLimit ?? {};
   numbers(
     { priority, rateLimit: { rps, burst }, capabilities: { maxBlockRange: capabilities?.maxBlockRange } },
     '',
-    (key, value) => ranged(`${path}.`, () => draft.set(key, value)),
+    (key, value) => setNumber(`${path}.${key}`, value, () => engine.setEndpoint(place, key, value)),
   );
-  for (const method of capabilities?.unsupportedMethods ?? []) draft.refuse(method);
+  for (const method of capabilities?.unsupportedMethods ?? []) engine.refuse(place, method);
   for (const rule of options.errorRules ?? []) {
-    draft.addRule(rule.code, rule.status, [rule.messageContains ?? []].flat(), classNumber(rule.class));
+    const texts = [rule.messageContains ?? []].flat().join('\n');
+    engine.addRule(place, rule.code, rule.status, texts, classNumber(rule.class));
   }
-  const quotaGroup = options.quotaGroup === undefined ? `origin ${url.origin}` : `group ${options.quotaGroup}`;
-  const place = engine.addEndpoint(pool, quotaGroup, draft);
-  draft.free();
   return { place, id, url: url.href, headers, secrets: secretsOf(url, headers), maxBatch: Infinity };
 }
 
@@ -194,15 +193,13 @@ function secretsOf(url: URL, headers: Record<string, string>): string[] {
   return parts.filter((part) => part.length >= 8).sort((a, b) => b.length - a.length);
 }
 
-/** Runs a call into the engine and turns a refused number into a sentence. */
-function ranged(prefix: string, call: () => void): void {
+/** Sets a number in the engine and turns its refusal into a sentence. */
+function setNumber(path: string, value: number, set: () => void): void {
   try {
-    call();
+    set();
   } catch (error) {
-    const refused = error as { path?: unknown; value?: unknown; min?: unknown; max?: unknown };
-    if (typeof refused.path !== 'string') throw error;
-    const { path, value, min, max } = refused;
-    throw new WaypostError('invalid_option', `${prefix}${path} must be from ${min} to ${max}, but is ${String(value)}.`);
+    if (!(error instanceof Float64Array)) throw error;
+    throw new WaypostError('invalid_option', `${path} must be from ${error[0]} to ${error[1]}, but is ${value}.`);
   }
 }
 

@@ -21,8 +21,7 @@ use super::config::BreakerConfig;
 use super::time::Timestamp;
 
 /// Where a breaker stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Circuit {
     /// Traffic flows.
     Closed,

@@ -1,7 +1,5 @@
 //! What the engine knows, for the person on call.
 
-use serde::Serialize;
-
 use super::breaker::Circuit;
 use super::endpoint::Standing;
 use super::method::MethodId;
@@ -11,11 +9,10 @@ use super::strategy::{Candidate, Strategy, fastest, latency_weighted};
 use super::time::{Timestamp, micros};
 
 /// Where one endpoint ranks for a method, and why.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The provider's id.
-    pub provider: String,
+    /// Place of the endpoint.
+    pub endpoint: usize,
     /// Place in the expected order, from 1; `None` while excluded.
     pub rank: Option<u32>,
     /// Health tier, 1 the best; `None` while excluded.
@@ -45,8 +42,7 @@ pub struct Explanation {
 }
 
 /// What decides an endpoint's place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The breaker refuses traffic.
     CircuitOpen,
@@ -67,11 +63,8 @@ pub enum Reason {
 }
 
 /// One endpoint's state.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct Status {
-    /// The provider's id.
-    pub id: String,
     /// The breaker's state.
     pub circuit: Circuit,
     /// Milliseconds until the breaker is half-open; 0 unless open.
@@ -99,13 +92,10 @@ pub struct Status {
 }
 
 /// One endpoint's numbers for one method.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug)]
 pub struct MethodStatus {
     /// The method.
-    pub method: String,
-    /// Always `http`, for now.
-    pub transport: &'static str,
+    pub method: MethodId,
     /// Mean latency of recent successes.
     pub latency_ms: Option<f64>,
     /// 95th percentile of recent successes.
@@ -177,7 +167,7 @@ impl Router {
         let refused = endpoint.metrics.of(method).is_some_and(|cell| cell.is_refused_at(now));
         let reason = reason(&standing, refused || endpoint.refuses(name), qualified);
         Some(Explanation {
-            provider: endpoint.config.id.clone(),
+            endpoint: place,
             rank: None,
             tier: standing.tier(settings.tier_order),
             reason,
@@ -194,20 +184,14 @@ impl Router {
         })
     }
 
-    /// The state of every endpoint of a pool.
+    /// The state of the endpoint at a place.
     #[must_use]
-    pub fn status(&self, now: Timestamp, pool: usize) -> Vec<Status> {
-        let places = self.pools.get(pool).map_or(&[][..], |pool| &pool.endpoints);
-        places.iter().filter_map(|place| self.endpoint_status(now, *place)).collect()
-    }
-
-    fn endpoint_status(&self, now: Timestamp, place: usize) -> Option<Status> {
+    pub fn status(&self, now: Timestamp, place: usize) -> Option<Status> {
         let endpoint = self.endpoints.get(place)?;
         let standing = self.standing(place, now)?;
         let all = endpoint.metrics.all();
         let reading = all.read_at(now);
         Some(Status {
-            id: endpoint.config.id.clone(),
             circuit: standing.circuit,
             reopens_in_ms: self.reopens_in_ms(now, place),
             consecutive_failures: endpoint.breaker.consecutive,
@@ -228,18 +212,17 @@ impl Router {
             return Vec::new();
         };
         let cells = endpoint.metrics.methods();
-        let statuses = cells.filter_map(|(method, cell)| {
+        let statuses = cells.map(|(method, cell)| {
             let reading = cell.read_at(now);
-            Some(MethodStatus {
-                method: self.methods.get(method)?.name.clone(),
-                transport: "http",
+            MethodStatus {
+                method,
                 latency_ms: reading.latency_ms,
                 p95_ms: cell.percentile_at(now, 0.95).map(|taken| micros(taken) as f64 / 1000.0),
                 success_rate: reading.success_rate,
                 calls: reading.calls,
                 total: cell.total(),
                 last_used_ms_ago: cell.last_used().map(|at| millis_until(at, Some(now))),
-            })
+            }
         });
         statuses.collect()
     }

@@ -40,10 +40,10 @@ impl Limit {
         true
     }
 
-    /// Adds a configured budget. Of several in one group the strictest rate stands.
+    /// Adds a configured budget. Of several in one group the strictest rate stands, of equal rates the last.
     pub fn restrict(&mut self, budget: &Budget) {
         let bucket = Bucket::new(budget);
-        if self.bucket.as_ref().is_none_or(|known| bucket.interval > known.interval) {
+        if self.bucket.as_ref().is_none_or(|known| bucket.interval >= known.interval) {
             self.bucket = Some(bucket);
         }
     }

@@ -81,7 +81,7 @@ impl Methods {
         MethodId::from_index(index).unwrap_or(MethodId(0))
     }
 
-    /// The traits of an id.
+    /// The traits of an id, known since it was interned.
     #[must_use]
     pub fn get(&self, id: MethodId) -> Option<&Method> {
         self.0.get(id.index())

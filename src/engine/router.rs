@@ -17,7 +17,8 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use super::breaker::Circuit;
-use super::config::{EndpointConfig, Settings};
+use super::classify::Rule;
+use super::config::{ConfigError, EndpointConfig, Settings};
 use super::endpoint::{Endpoint, Standing};
 use super::limit::Limit;
 use super::method::{MethodId, Methods, Safety};
@@ -147,17 +148,61 @@ impl Router {
             self.limits.push(Limit::default());
             self.groups.len() - 1
         });
-        if let (Some(budget), Some(limit)) = (&config.budget, self.limits.get_mut(group)) {
-            limit.restrict(budget);
-        }
         let profile = pool.profile_place;
         self.endpoints.push(Endpoint { config, profile, group, ..Endpoint::default() });
+        self.restrict(place);
         place
+    }
+
+    /// Sets a number of an endpoint by its path.
+    ///
+    /// # Errors
+    /// As [`EndpointConfig::set`].
+    pub fn set_endpoint(
+        &mut self,
+        place: usize,
+        path: &str,
+        value: f64,
+    ) -> Result<(), ConfigError> {
+        let Some(endpoint) = self.endpoints.get_mut(place) else { return Ok(()) };
+        endpoint.config.set(path, value)?;
+        self.restrict(place);
+        Ok(())
+    }
+
+    /// Adds a method that an endpoint does not serve.
+    pub fn add_refusal(&mut self, place: usize, method: &str) {
+        if let Some(endpoint) = self.endpoints.get_mut(place) {
+            endpoint.config.unsupported_methods.push(method.to_owned());
+        }
+    }
+
+    /// Adds a rule for the errors of an endpoint.
+    pub fn add_rule(&mut self, place: usize, rule: Rule) {
+        if let Some(endpoint) = self.endpoints.get_mut(place) {
+            endpoint.config.error_rules.push(rule);
+        }
+    }
+
+    /// Puts an endpoint's budget in force for its group.
+    fn restrict(&mut self, place: usize) {
+        let Some(endpoint) = self.endpoints.get(place) else { return };
+        if let Some(budget) = &endpoint.config.budget
+            && let Some(limit) = self.limits.get_mut(endpoint.group)
+        {
+            limit.restrict(budget);
+        }
     }
 
     /// The id of a method name.
     pub fn method(&mut self, name: &str) -> MethodId {
         self.methods.intern(name)
+    }
+
+    /// The name of a method.
+    #[must_use]
+    pub fn method_name(&self, method: MethodId) -> &str {
+        self.methods.get(method).map_or("", |method| &method.name)
     }
 
     /// Opens a request and returns its handle; `None` for an unknown pool, or if far too many are open.
@@ -236,7 +281,9 @@ impl Router {
     /// A random name for a request: 32 hexadecimal digits.
     pub fn request_id(&mut self) -> String {
         let bits = (u128::from(self.naming.next_u64()) << 64) | u128::from(self.naming.next_u64());
-        format!("{bits:032x}")
+        (0..32_u32)
+            .filter_map(|digit| char::from_digit(((bits >> (digit * 4)) & 15) as u32, 16))
+            .collect()
     }
 
     /// Number of requests under way.

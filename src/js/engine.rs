@@ -3,22 +3,17 @@
 use core::cell::RefCell;
 use core::time::Duration;
 
-use serde::Serialize;
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::prelude::*;
 
-use super::draft::EndpointDraft;
 use super::panic::install_hook;
-use super::reader::read_state;
-use crate::engine::classify::Failure;
 use crate::engine::classify::retry_after::retry_after;
-use crate::engine::config::{ConfigError, Settings, TierOrder};
+use crate::engine::classify::{ErrorClass, Failure, Rule};
+use crate::engine::config::{ConfigError, EndpointConfig, Settings, TierOrder};
 use crate::engine::method::MethodId;
 use crate::engine::outcome::Outcome;
 use crate::engine::raw_tx;
 use crate::engine::request::{Call, Conclusion, Step};
-use crate::engine::router::{News, Router};
-use crate::engine::state::State;
+use crate::engine::router::Router;
 use crate::engine::strategy::Strategy;
 use crate::engine::time::{HostClock, Timestamp, micros};
 
@@ -32,13 +27,13 @@ const NONE: u32 = u32::MAX;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct Engine {
-    inner: RefCell<Inner>,
+    pub(super) inner: RefCell<Inner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    router: Router,
-    clock: HostClock,
+pub(super) struct Inner {
+    pub(super) router: Router,
+    pub(super) clock: HostClock,
     /// A given seed needs no entropy, and none may be asked for before the first request: Workers refuse
     /// it outside of a handler.
     is_seeded: bool,
@@ -53,13 +48,6 @@ struct LastStep {
     timeout_ms: f64,
     backup_ms: f64,
     wait_ms: f64,
-}
-
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
-enum NewsItem {
-    Circuit { endpoint: usize, circuit: crate::engine::breaker::Circuit },
-    Ratelimit { endpoint: usize, ms: f64 },
 }
 
 #[wasm_bindgen]
@@ -97,7 +85,7 @@ impl Engine {
     /// Sets a number of a profile by its path.
     ///
     /// # Errors
-    /// `{ path, value, min, max }` if it is out of its range.
+    /// `[min, max]` if it is out of its range.
     #[wasm_bindgen(js_name = setProfile)]
     pub fn set_profile(&self, profile: usize, path: &str, value: f64) -> Result<(), JsValue> {
         let inner = &mut *self.inner.borrow_mut();
@@ -112,11 +100,46 @@ impl Engine {
         self.inner.borrow_mut().router.add_pool(place, profile, chain)
     }
 
-    /// Adds a provider, as the draft describes it, to a chain.
+    /// Adds a provider with the default settings to a chain.
     #[wasm_bindgen(js_name = addEndpoint)]
     #[must_use]
-    pub fn add_endpoint(&self, pool: usize, group: &str, draft: &EndpointDraft) -> usize {
-        self.inner.borrow_mut().router.add_endpoint(pool, group, draft.config.borrow().clone())
+    pub fn add_endpoint(&self, pool: usize, group: &str, id: &str) -> usize {
+        let config = EndpointConfig { id: id.to_owned(), ..EndpointConfig::default() };
+        self.inner.borrow_mut().router.add_endpoint(pool, group, config)
+    }
+
+    /// Sets a number of a provider by its path.
+    ///
+    /// # Errors
+    /// `[min, max]` if it is out of its range.
+    #[wasm_bindgen(js_name = setEndpoint)]
+    pub fn set_endpoint(&self, endpoint: usize, path: &str, value: f64) -> Result<(), JsValue> {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.router.set_endpoint(endpoint, path, value).map_err(misconfigured)
+    }
+
+    /// Adds a method that the provider does not serve; a trailing `*` stands for any rest.
+    pub fn refuse(&self, endpoint: usize, method: &str) {
+        self.inner.borrow_mut().router.add_refusal(endpoint, method);
+    }
+
+    /// Adds a rule for errors of the provider. `texts` has one per line; `error_class` is the place of the
+    /// class in [`ErrorClass::ALL`].
+    #[wasm_bindgen(js_name = addRule)]
+    pub fn add_rule(
+        &self,
+        endpoint: usize,
+        code: Option<f64>,
+        status: Option<u16>,
+        texts: &str,
+        error_class: usize,
+    ) {
+        let Some(class) = ErrorClass::ALL.get(error_class).copied() else { return };
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates; codes are small")]
+        let code = code.map(|code| code as i64);
+        let message_contains = texts.lines().map(ToOwned::to_owned).collect();
+        let rule = Rule { code, status, message_contains, class };
+        self.inner.borrow_mut().router.add_rule(endpoint, rule);
     }
 
     /// The number of a method name.
@@ -336,76 +359,6 @@ impl Engine {
         let digits = digits.filter_map(|digit| char::from_digit(u32::from(digit), 16));
         Some("0x".chars().chain(digits).collect())
     }
-
-    /// Where each provider ranks, and why.
-    ///
-    /// # Errors
-    /// Never in practice: the value is ours.
-    pub fn explain(
-        &self,
-        now: f64,
-        pool: usize,
-        method: usize,
-        strategy: u32,
-    ) -> Result<JsValue, JsValue> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
-        let Some(method) = MethodId::from_index(method) else {
-            return Ok(JsValue::UNDEFINED);
-        };
-        plain(&inner.router.explain(now, pool, method, strategy_of(strategy)))
-    }
-
-    /// The state of every provider of a chain.
-    ///
-    /// # Errors
-    /// Never in practice: the value is ours.
-    pub fn status(&self, now: f64, pool: usize) -> Result<JsValue, JsValue> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
-        plain(&inner.router.status(now, pool))
-    }
-
-    /// Everything learnt.
-    ///
-    /// # Errors
-    /// Never in practice: the value is ours.
-    #[wasm_bindgen(js_name = exportState)]
-    pub fn export_state(&self, now: f64, saved_at: f64) -> Result<JsValue, JsValue> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
-        plain(&State { saved_at, ..inner.router.export(now) })
-    }
-
-    /// Takes over what another engine learnt.
-    ///
-    /// # Errors
-    /// The field that is wrong, or the version if it is another one; nothing is changed then.
-    #[wasm_bindgen(js_name = importState)]
-    pub fn import_state(&self, now: f64, state: &JsValue, wall_now: f64) -> Result<(), JsValue> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
-        let state = read_state(state)?;
-        let elapsed = span((wall_now - state.saved_at).max(0.0)).unwrap_or_default();
-        inner.router.import(now, &state, elapsed).map_err(|unknown| JsValue::from(unknown.0))
-    }
-
-    /// The next news, or `undefined`.
-    ///
-    /// # Errors
-    /// Never in practice: the value is ours.
-    #[wasm_bindgen(js_name = pollNews)]
-    pub fn poll_news(&self) -> Result<JsValue, JsValue> {
-        match self.inner.borrow_mut().router.poll_news() {
-            None => Ok(JsValue::UNDEFINED),
-            Some(News::Circuit { endpoint, circuit }) => {
-                plain(&NewsItem::Circuit { endpoint, circuit })
-            }
-            Some(News::Limited { endpoint, span }) => {
-                plain(&NewsItem::Ratelimit { endpoint, ms: millis(span) })
-            }
-        }
-    }
 }
 
 impl Inner {
@@ -462,16 +415,13 @@ impl LastStep {
     }
 }
 
-fn plain(value: &impl Serialize) -> Result<JsValue, JsValue> {
-    Ok(value.serialize(&Serializer::json_compatible())?)
-}
-
+/// A refused number as `[min, max]`, which the shell turns into a sentence.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-pub(super) fn misconfigured(error: ConfigError) -> JsValue {
-    plain(&error).unwrap_or_default()
+fn misconfigured(error: ConfigError) -> JsValue {
+    js_sys::Float64Array::from([error.min, error.max].as_slice()).into()
 }
 
-fn strategy_of(number: u32) -> Option<Strategy> {
+pub(super) fn strategy_of(number: u32) -> Option<Strategy> {
     match number {
         0 => Some(Strategy::LoadBalanced),
         1 => Some(Strategy::Fastest),
@@ -489,11 +439,11 @@ fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(NONE)
 }
 
-fn millis(span: Duration) -> f64 {
+pub(super) fn millis(span: Duration) -> f64 {
     micros(span) as f64 / 1000.0
 }
 
-fn span(ms: f64) -> Option<Duration> {
+pub(super) fn span(ms: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(ms / 1000.0).ok().filter(|span| !span.is_zero())
 }
 

@@ -4,10 +4,9 @@
 //! fifty times a plain call, leaves its promise unsettled when it panics, and in Workers may be polled in
 //! the context of another request. Whatever waits is in the shell, `pkg/src`.
 
-mod draft;
+mod alloc;
 mod engine;
 mod panic;
-mod reader;
+mod report;
 
-pub use draft::EndpointDraft;
 pub use engine::Engine;

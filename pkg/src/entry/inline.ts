@@ -1,10 +1,10 @@
 /** For everyone: the module is in this file and compiled when it loads. */
 
-import { EndpointDraft, Engine, initSync } from '../../gen/waypost.js';
+import { Engine, initSync } from '../../gen/waypost.js';
 import bytes from '../../gen/waypost_bg.wasm';
 import { provideEngine } from '../engine.js';
 
 initSync({ module: bytes });
-provideEngine({ Engine, EndpointDraft });
+provideEngine(Engine);
 
 export * from '../index.js';

@@ -1,6 +1,6 @@
 /** For pages that count bytes: `init()` streams the module from its own file. */
 
-import initGlue, { EndpointDraft, Engine } from '../../gen/waypost.js';
+import initGlue, { Engine } from '../../gen/waypost.js';
 import { provideEngine } from '../engine.js';
 
 let started: Promise<void> | undefined;
@@ -16,7 +16,7 @@ let started: Promise<void> | undefined;
  */
 export function init(source: URL | string | Response | WebAssembly.Module = new URL('./waypost.wasm', import.meta.url)): Promise<void> {
   started ??= initGlue({ module_or_path: source }).then(
-    () => provideEngine({ Engine, EndpointDraft }),
+    () => provideEngine(Engine),
     (error: unknown) => {
       // A failed download may be tried again.
       started = undefined;

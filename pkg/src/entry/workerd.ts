@@ -1,10 +1,10 @@
 /** For Workers, which take a compiled module and may not compile bytes. */
 
 import wasm from './waypost.wasm';
-import { EndpointDraft, Engine, initSync } from '../../gen/waypost.js';
+import { Engine, initSync } from '../../gen/waypost.js';
 import { provideEngine } from '../engine.js';
 
 initSync({ module: wasm });
-provideEngine({ Engine, EndpointDraft });
+provideEngine(Engine);
 
 export * from '../index.js';

@@ -11,7 +11,7 @@ use super::strategy::Strategy;
 mod set;
 
 /// A number out of its range.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ConfigError {
     /// Path of the field as the user wrote it, for example `circuitBreaker.recoveryMs`.
     pub path: String,

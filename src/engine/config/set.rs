@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use super::{BreakerConfig, Budget, ConfigError, EndpointConfig, Settings};
+use super::{Budget, ConfigError, EndpointConfig, Settings};
 
 const HOUR_MS: f64 = 3_600_000.0;
 const DAY_MS: f64 = 86_400_000.0;
@@ -39,6 +39,64 @@ impl Given<'_> {
     }
 }
 
+/// Where a number goes.
+#[derive(Clone, Copy)]
+enum Field {
+    Count(fn(&mut Settings) -> &mut u32),
+    Number(fn(&mut Settings) -> &mut f64),
+    Span(fn(&mut Settings) -> &mut Duration),
+    OptionalSpan(fn(&mut Settings) -> &mut Option<Duration>),
+    Attempts,
+    AllThresholds,
+}
+
+use Field::{AllThresholds, Attempts, Count, Number, OptionalSpan, Span};
+
+/// Every number of a profile: its path, its range, its place.
+static FIELDS: [(&str, f64, f64, Field); 21] = [
+    ("deadlineMs", 1.0, DAY_MS, OptionalSpan(|s| &mut s.deadline)),
+    ("attemptTimeoutMs", 1.0, DAY_MS, OptionalSpan(|s| &mut s.attempt_timeout)),
+    ("maxAttempts", 1.0, 16.0, Attempts),
+    ("rateLimit.defaultMs", 0.0, HOUR_MS, Span(|s| &mut s.rate_limit.default)),
+    ("rateLimit.maxMs", 0.0, DAY_MS, Span(|s| &mut s.rate_limit.max)),
+    ("strategies.fastest.minCalls", 0.0, 32.0, Count(|s| &mut s.fastest.min_calls)),
+    ("strategies.fastest.minSuccessRate", 0.0, 1.0, Number(|s| &mut s.fastest.min_success_rate)),
+    ("strategies.latencyWeighted.beta", 0.0, 10.0, Number(|s| &mut s.latency_weighted.beta)),
+    (
+        "strategies.latencyWeighted.msFloor",
+        0.001,
+        60_000.0,
+        Number(|s| &mut s.latency_weighted.ms_floor),
+    ),
+    (
+        "strategies.latencyWeighted.exploreFloor",
+        0.0,
+        1.0,
+        Number(|s| &mut s.latency_weighted.explore_floor),
+    ),
+    (
+        "strategies.latencyWeighted.minCalls",
+        0.0,
+        32.0,
+        Count(|s| &mut s.latency_weighted.min_calls),
+    ),
+    (
+        "strategies.latencyWeighted.minSuccessRate",
+        0.0,
+        1.0,
+        Number(|s| &mut s.latency_weighted.min_success_rate),
+    ),
+    ("circuitBreaker.failureThreshold", 1.0, 1000.0, AllThresholds),
+    ("circuitBreaker.thresholds.server", 1.0, 1000.0, Count(|s| &mut s.breaker.server)),
+    ("circuitBreaker.thresholds.network", 1.0, 1000.0, Count(|s| &mut s.breaker.network)),
+    ("circuitBreaker.thresholds.timeout", 1.0, 1000.0, Count(|s| &mut s.breaker.timeout)),
+    ("circuitBreaker.thresholds.auth", 1.0, 1000.0, Count(|s| &mut s.breaker.auth)),
+    ("circuitBreaker.recoveryMs", 10.0, HOUR_MS, Span(|s| &mut s.breaker.recovery)),
+    ("circuitBreaker.maxRecoveryMs", 10.0, DAY_MS, Span(|s| &mut s.breaker.max_recovery)),
+    ("circuitBreaker.successThreshold", 1.0, 100.0, Count(|s| &mut s.breaker.success_threshold)),
+    ("circuitBreaker.jitter", 0.0, 1.0, Number(|s| &mut s.breaker.jitter)),
+];
+
 impl Settings {
     /// Sets one field. A threshold for all classes has to be set before those of single classes.
     ///
@@ -46,54 +104,23 @@ impl Settings {
     /// The number is out of its range, or (with an empty range) the path is not known.
     pub fn set(&mut self, path: &str, value: f64) -> Result<(), ConfigError> {
         let given = Given { path, value };
-        if let Some(field) = path.strip_prefix("circuitBreaker.") {
-            return self.breaker.set(field, &given);
-        }
-        let (fastest, weighted) = (&mut self.fastest, &mut self.latency_weighted);
-        match path {
-            "deadlineMs" => self.deadline = Some(given.millis(1.0, DAY_MS)?),
-            "attemptTimeoutMs" => self.attempt_timeout = Some(given.millis(1.0, DAY_MS)?),
-            "maxAttempts" => self.max_attempts = Some(given.count(1.0, 16.0)?),
-            "rateLimit.defaultMs" => self.rate_limit.default = given.millis(0.0, HOUR_MS)?,
-            "rateLimit.maxMs" => self.rate_limit.max = given.millis(0.0, DAY_MS)?,
-            "strategies.fastest.minCalls" => fastest.min_calls = given.count(0.0, 32.0)?,
-            "strategies.fastest.minSuccessRate" => {
-                fastest.min_success_rate = given.within(0.0, 1.0)?;
-            }
-            "strategies.latencyWeighted.beta" => weighted.beta = given.within(0.0, 10.0)?,
-            "strategies.latencyWeighted.msFloor" => {
-                weighted.ms_floor = given.within(0.001, 60_000.0)?;
-            }
-            "strategies.latencyWeighted.exploreFloor" => {
-                weighted.explore_floor = given.within(0.0, 1.0)?;
-            }
-            "strategies.latencyWeighted.minCalls" => weighted.min_calls = given.count(0.0, 32.0)?,
-            "strategies.latencyWeighted.minSuccessRate" => {
-                weighted.min_success_rate = given.within(0.0, 1.0)?;
-            }
-            _ => return Err(unknown(path, value)),
-        }
-        Ok(())
-    }
-}
-
-impl BreakerConfig {
-    fn set(&mut self, field: &str, given: &Given<'_>) -> Result<(), ConfigError> {
-        let threshold = || given.count(1.0, 1000.0);
+        let Some((_, min, max, field)) = FIELDS.iter().find(|(known, ..)| *known == path) else {
+            return Err(unknown(path, value));
+        };
         match field {
-            "failureThreshold" => {
-                let all = threshold()?;
-                (self.server, self.network, self.timeout, self.auth) = (all, all, all, all);
+            Count(place) => *place(self) = given.count(*min, *max)?,
+            Number(place) => *place(self) = given.within(*min, *max)?,
+            Span(place) => *place(self) = given.millis(*min, *max)?,
+            OptionalSpan(place) => *place(self) = Some(given.millis(*min, *max)?),
+            Attempts => self.max_attempts = Some(given.count(*min, *max)?),
+            AllThresholds => {
+                let all = given.count(*min, *max)?;
+                let breaker = &mut self.breaker;
+                breaker.server = all;
+                breaker.network = all;
+                breaker.timeout = all;
+                breaker.auth = all;
             }
-            "thresholds.server" => self.server = threshold()?,
-            "thresholds.network" => self.network = threshold()?,
-            "thresholds.timeout" => self.timeout = threshold()?,
-            "thresholds.auth" => self.auth = threshold()?,
-            "recoveryMs" => self.recovery = given.millis(10.0, HOUR_MS)?,
-            "maxRecoveryMs" => self.max_recovery = given.millis(10.0, DAY_MS)?,
-            "successThreshold" => self.success_threshold = given.count(1.0, 100.0)?,
-            "jitter" => self.jitter = given.within(0.0, 1.0)?,
-            _ => return Err(unknown(given.path, given.value)),
         }
         Ok(())
     }
