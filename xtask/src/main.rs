@@ -1,0 +1,56 @@
+//! The commands of this repository. Each brings the tools that it needs.
+
+mod check;
+mod package;
+mod shell;
+mod tools;
+
+use std::process::ExitCode;
+
+use shell::{Outcome, cargo, node};
+
+const HELP: &str = "\
+cargo xtask build            make the npm package: pkg/dist
+cargo xtask demo [--port N]  build, then serve the demo page with its mock providers
+cargo xtask test [--quick]   every check and every test; --quick: the native ones only
+cargo xtask bench            build, then run the benchmarks
+cargo xtask size [--update]  build, then compare the sizes with size-budget.json, or rewrite it
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[&str]) -> Outcome {
+    match words {
+        [] | ["help" | "-h" | "--help"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ["build"] => package::build(),
+        ["demo", rest @ ..] => {
+            package::build()?;
+            node("www/serve.mjs").args(rest).replace()
+        }
+        ["test"] => check::run(false),
+        ["test", "--quick"] => check::run(true),
+        ["bench"] => {
+            package::build()?;
+            cargo(&["bench"]).run()?;
+            node("benches/live/run.mjs").run()
+        }
+        ["size", rest @ ..] => {
+            package::build()?;
+            node("xtask/size.mjs").args(rest).run()
+        }
+        _ => Err(format!("`{}` is not a command here. There are:\n\n{HELP}", words.join(" "))),
+    }
+}
