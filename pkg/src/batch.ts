@@ -7,7 +7,7 @@ import type { Core } from './core.js';
 import { Loss, NONE, Step } from './engine.js';
 import { parseJson, rawMember } from './json.js';
 import type { Reading, RpcErrorObject } from './reply.js';
-import { readEnvelope, readReply } from './reply.js';
+import { hasId, readEnvelope, readReply } from './reply.js';
 import type { Ending, Payload, Ticket } from './ticket.js';
 import type { Provider } from './topology.js';
 import type { Exchange, Reply } from './transport.js';
@@ -28,6 +28,10 @@ export async function runBatch(core: Core, members: Member[], signal: AbortSigna
   const forgetAbort = core.whenAborted(signal, () => batch.abort());
   try {
     await batch.run(members);
+  } catch (error) {
+    const [first] = members;
+    if (first !== undefined) core.revive(error, first.ticket.engine);
+    throw error;
   } finally {
     forgetAbort();
   }
@@ -62,7 +66,7 @@ class Batch {
     for (const leader of pending) {
       const step = leader.ticket.next();
       const { core } = this;
-      const { engine } = core;
+      const { engine } = leader.ticket;
       if (step === Step.Wait) {
         waitMs = Math.min(waitMs ?? Infinity, engine.stepWaitMs);
       } else if (step === Step.Send) {
@@ -127,8 +131,8 @@ class Batch {
 
 /** Lets a member join the attempt at a provider, if the engine agrees. */
 function joins(member: Member, provider: Provider): boolean {
-  const { core, handle } = member.ticket;
-  const attempt = core.engine.ride(core.now(), handle, provider.place);
+  const { core, engine, handle } = member.ticket;
+  const attempt = engine.ride(core.now(), handle, provider.place);
   if (attempt === NONE) return false;
   member.attempt = attempt;
   member.ticket.open(attempt, provider);
@@ -180,7 +184,7 @@ function readPortion(portion: Member[], reply: Reply & { kind: 'body' }): (Readi
   }
   const texts = mode === 'raw' ? elementTexts(reply.text) : undefined;
   return portion.map(({ payload }) => {
-    const at = list.findIndex((entry) => (entry as { id?: unknown } | null)?.id === payload.id);
+    const at = list.findIndex((entry) => hasId(entry, payload.id));
     if (at < 0) return undefined;
     const reading = readEnvelope(list[at], payload.id);
     const text = texts?.[at];

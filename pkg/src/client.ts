@@ -1,18 +1,21 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The RPC client. */
 
 import { runBatch } from './batch.js';
 import type { Member } from './batch.js';
+import { choose, spanOf } from './choice.js';
 import { Core } from './core.js';
 import { engineClass, NONE, strategyWords } from './engine.js';
+import type { Engine } from './engine.js';
 import { abortError, RpcError, WaypostError } from './errors.js';
 import { readExplanations, readStatus } from './report.js';
 import { exportState, importState } from './state.js';
 import { checkClientOptions, checkRequestOptions, describe } from './options.js';
 import { run } from './run.js';
 import type { Ending, Payload, Route } from './ticket.js';
-import { Ticket } from './ticket.js';
+import { ownResult, Ticket } from './ticket.js';
 import { build, findPool, findProvider, strategyOf } from './topology.js';
-import type { Pool } from './topology.js';
+import type { Topology } from './topology.js';
 import type {
   ClientEvents,
   ClientStatus,
@@ -31,9 +34,12 @@ import type {
 /** Methods that make a filter, which then lives at one provider. */
 const FILTER_MAKERS = new Set(['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter']);
 const FILTER_USERS = new Set(['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter']);
-/** Time for a strategy object to choose, as a share of the deadline, and if none is given. */
-const CHOICE_SHARE = 0.25;
-const CHOICE_MS = 2500;
+
+/** Most calls have none, and then there is nothing to check. */
+const NO_OPTIONS: RequestOptions = {};
+
+/** A route for which a strategy object may still choose the first provider. */
+type ChosenRoute = Route & { chooser: RoutingStrategy | undefined };
 
 /** An EIP-1193 provider bound to a chain. */
 export interface ChainProvider {
@@ -58,9 +64,11 @@ export class RpcClient {
   /** @internal Use {@link createRpcClient}. */
   constructor(options: RpcClientOptions) {
     checkClientOptions(options);
-    const engine = new (engineClass())(options.seed);
-    const now = options.now ?? (() => performance.now());
-    this.#core = new Core(engine, build(engine, options), options.fetch, now);
+    const make = (): { engine: Engine; topology: Topology } => {
+      const engine = new (engineClass())(options.seed);
+      return { engine, topology: build(engine, options) };
+    };
+    this.#core = new Core(make, options.fetch, options.now ?? (() => performance.now()));
     this.#parse = options.parse ?? 'json';
   }
 
@@ -71,13 +79,14 @@ export class RpcClient {
    * @throws {WaypostError} no provider had an answer, or the request cannot be sent; `attempts` tells more
    * @throws an `AbortError` when `signal` fires
    */
-  async request<T = unknown>(request: RpcRequest, options: RequestOptions = {}): Promise<T> {
+  async request<T = unknown>(request: RpcRequest, options: RequestOptions = NO_OPTIONS): Promise<T> {
     this.#checkAlive();
-    checkRequestOptions(options);
-    const route = await this.#route(request, options);
+    if (options !== NO_OPTIONS) checkRequestOptions(options);
     const payload = this.#payload(request, options.parse);
-    const ticket = new Ticket(this.#core, route);
-    const ending = await run(ticket, payload, options.signal);
+    const route = this.#route(request, options);
+    if (route.chooser !== undefined) await this.#choose(route, options);
+    const ticket = this.#ticket(route);
+    const ending = await this.#confirm(ticket, await run(ticket, payload, options.signal), payload, options);
     return this.#settle(ticket, ending, payload, options.signal) as T;
   }
 
@@ -99,13 +108,19 @@ export class RpcClient {
     checkRequestOptions(options);
     const requests: readonly JsonRpcRequest[] = Array.isArray(request) ? request : [request as JsonRpcRequest];
     if (requests.length === 0) throw new WaypostError('invalid_request', 'A batch must have at least one member.');
-    const members = await Promise.all(requests.map((each) => this.#member(each, options)));
+    const members: (Member | { error: WaypostError })[] = [];
+    for (const each of requests) members.push(await this.#member(each, options));
+    this.#checkAlive();
     const ready = members.filter((member): member is Member => 'ticket' in member);
     const [single] = ready;
     if (!Array.isArray(request) && single !== undefined) {
       single.ending = await run(single.ticket, single.payload, options.signal);
     } else {
       await runBatch(this.#core, ready, options.signal);
+    }
+    for (const member of ready) {
+      const { ticket, payload, ending } = member;
+      if (ending !== undefined) member.ending = await this.#confirm(ticket, ending, payload, options);
     }
     const meta = single?.ticket.meta() ?? emptyMeta(options);
     for (const { ticket, ending } of ready) if (ending !== undefined) this.#afterwards(ticket, ending, undefined);
@@ -207,39 +222,77 @@ export class RpcClient {
   }
 
   /** Finds out where a request may go. */
-  async #route(request: RpcRequest, options: RequestOptions): Promise<Route> {
+  #route(request: RpcRequest, options: RequestOptions): ChosenRoute {
     const core = this.#core;
     if (options.signal?.aborted === true) throw abortError(options.signal.reason);
-    const { method } = request ?? {};
-    if (typeof method !== 'string' || method === '') {
-      throw new WaypostError('invalid_request', `method must be a string that is not empty, but is ${describe(method)}.`);
-    }
+    const { method, params } = request;
     const pool = findPool(core.topology, options.profile, options.chain);
-    const params: unknown = request.params;
     const owner = FILTER_USERS.has(method) && Array.isArray(params) ? core.filterOwner(pool.place, params[0]) : undefined;
     const override = options.provider === undefined ? undefined : findProvider(pool, options.provider).place;
-    const mayFailOver = options.failoverOnOverride ?? pool.failoverOnOverride;
+    const isPreferred = override !== undefined && (options.failoverOnOverride ?? pool.failoverOnOverride);
+    const only = isPreferred ? NONE : (override ?? owner ?? NONE);
+    const first = isPreferred ? override : NONE;
     const wanted = options.strategy ?? pool.strategy;
-    let only = NONE;
-    let first = NONE;
-    if (override !== undefined && mayFailOver) first = override;
-    else if (override !== undefined || owner !== undefined) only = override ?? owner ?? NONE;
-    else if (typeof wanted === 'object') first = await choose(wanted, pool, options.deadlineMs);
+    const chooser = typeof wanted === 'object' && override === undefined && only === NONE ? wanted : undefined;
     const strategy = typeof wanted === 'string' ? strategyOf(wanted, strategyWords) : NONE;
     const blockSpan = method === 'eth_getLogs' ? spanOf(params) : -1;
-    return { pool, method, strategy, only, first, deadlineMs: options.deadlineMs, blockSpan };
+    return { pool, method, strategy, only, first, deadlineMs: options.deadlineMs, blockSpan, chooser };
+  }
+
+  /** Lets a strategy object choose whom to ask first. */
+  async #choose(route: ChosenRoute, options: RequestOptions): Promise<void> {
+    if (route.chooser === undefined) return;
+    route.first = await choose(route.chooser, route.pool, options.deadlineMs);
+    // Meanwhile anything may have happened.
+    this.#checkAlive();
+    if (options.signal?.aborted === true) throw abortError(options.signal.reason);
+  }
+
+  /**
+   * A transaction whose nonce is used after an attempt of ours that got no answer: it is a success if the chain
+   * has it.
+   */
+  async #confirm(ticket: Ticket, ending: Ending, payload: Payload, options: RequestOptions): Promise<Ending> {
+    if (ending.kind !== 'error' || ending.sent === undefined) return ending;
+    const { chain, profile } = ticket.route.pool;
+    const { signal, deadlineMs } = options;
+    const limits = { ...(signal && { signal }), ...(deadlineMs !== undefined && { deadlineMs }) };
+    const question = { method: 'eth_getTransactionByHash', params: [ending.sent] };
+    try {
+      const found = await this.request(question, { ...limits, chain, profile, parse: 'json' });
+      return found === null ? ending : { kind: 'result', result: ownResult(ending.sent, payload) };
+    } catch {
+      // Nobody could say: the provider's error is the best there is.
+      return signal?.aborted === true ? { kind: 'aborted' } : ending;
+    }
+  }
+
+  #ticket(route: Route): Ticket {
+    const { engine } = this.#core;
+    try {
+      return new Ticket(this.#core, route);
+    } catch (error) {
+      this.#core.revive(error, engine);
+      throw error;
+    }
   }
 
   #payload(request: RpcRequest, mode: ParseMode | undefined): Payload {
+    const { method, params = [] } = request ?? {};
+    if (typeof method !== 'string' || method === '') {
+      throw new WaypostError('invalid_request', `method must be a string that is not empty, but is ${describe(method)}.`);
+    }
+    if (typeof params !== 'object' || params === null) {
+      throw new WaypostError('invalid_request', `params of ${method} must be an array or an object, but is ${describe(params)}.`);
+    }
     const id = this.#core.nextId();
-    const params = request.params ?? [];
     try {
-      const body = JSON.stringify({ jsonrpc: '2.0', id, method: request.method, params });
+      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
       return { id, body, params, mode: mode ?? this.#parse };
     } catch (error) {
       throw new WaypostError(
         'invalid_request',
-        `The params of ${request.method} cannot be written as JSON. A bigint must be sent as a 0x string, and nothing may contain itself.`,
+        `The params of ${method} cannot be written as JSON. A bigint must be sent as a 0x string, and nothing may contain itself.`,
         { cause: error },
       );
     }
@@ -248,9 +301,10 @@ export class RpcClient {
   /** A member ready to go, or the error that it is. */
   async #member(request: JsonRpcRequest, options: RequestOptions): Promise<Member | { error: WaypostError }> {
     try {
-      const route = await this.#route(request, options);
       const payload = this.#payload(request, options.parse);
-      return { ticket: new Ticket(this.#core, route), payload, attempt: 0, result: undefined, ending: undefined };
+      const route = this.#route(request, options);
+      await this.#choose(route, options);
+      return { ticket: this.#ticket(route), payload, attempt: 0, result: undefined, ending: undefined };
     } catch (error) {
       if (error instanceof WaypostError) return { error };
       throw error;
@@ -296,35 +350,6 @@ export class RpcClient {
  */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   return new RpcClient(options);
-}
-
-/** Asks a strategy object, not for ever; without a usable choice the engine's own ranking stands. */
-async function choose(strategy: RoutingStrategy, pool: Pool, deadlineMs: number | undefined): Promise<number> {
-  const gateways = (pool.gateways ??= pool.providers.map((provider) => new URL(provider.url)));
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs === undefined ? CHOICE_MS : deadlineMs * CHOICE_SHARE);
-  });
-  try {
-    const chosen = await Promise.race([strategy.selectGateway({ gateways: [...gateways] }), patience]);
-    if (chosen === undefined) return NONE;
-    const byIdentity = gateways.indexOf(chosen);
-    const at = byIdentity >= 0 ? byIdentity : gateways.findIndex((url) => url.href === String(chosen));
-    return pool.providers[at]?.place ?? NONE;
-  } catch {
-    return NONE;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Blocks between the bounds of a log query, if both are numbers; else -1. */
-function spanOf(params: unknown): number {
-  const filter: unknown = Array.isArray(params) ? params[0] : undefined;
-  const { fromBlock, toBlock } = (filter ?? {}) as { fromBlock?: unknown; toBlock?: unknown };
-  if (typeof fromBlock !== 'string' || typeof toBlock !== 'string') return -1;
-  const span = Math.abs(Number(toBlock) - Number(fromBlock));
-  return Number.isFinite(span) ? span : -1;
 }
 
 function unquoted(raw: string): string {

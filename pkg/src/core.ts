@@ -22,12 +22,26 @@ export class Core {
   readonly #stops = new Set<() => void>();
   #nextId = 1;
 
+  engine: Engine;
+  topology: Topology;
+
   constructor(
-    readonly engine: Engine,
-    readonly topology: Topology,
+    readonly make: () => { engine: Engine; topology: Topology },
     readonly fetch: FetchFunction | undefined,
     readonly now: () => number,
-  ) {}
+  ) {
+    ({ engine: this.engine, topology: this.topology } = make());
+  }
+
+  /**
+   * Replaces an engine that has panicked: it stays borrowed for ever. What it had learnt is lost; requests under
+   * way keep the broken one and are rejected.
+   */
+  revive(error: unknown, broken: Engine): void {
+    if (!isPanic(error) || broken !== this.engine) return;
+    ({ engine: this.engine, topology: this.topology } = this.make());
+    this.#methods.clear();
+  }
 
   /** The engine's number of a method. */
   method(name: string): number {
@@ -56,6 +70,10 @@ export class Core {
 
   /** Calls `stop` when the caller's signal fires or the client is disposed of; returns how to forget that. */
   whenAborted(signal: AbortSignal | undefined, stop: () => void): () => void {
+    if (signal?.aborted === true) {
+      stop();
+      return () => undefined;
+    }
     this.#stops.add(stop);
     signal?.addEventListener('abort', stop, { once: true });
     return () => {
@@ -83,4 +101,9 @@ export class Core {
       else this.events.emit('ratelimit', { ...place, forMs: value });
     }
   }
+}
+
+/** Whether an error came out of the wasm module rather than out of a request. */
+function isPanic(error: unknown): boolean {
+  return error instanceof WebAssembly.RuntimeError || String(error).includes('waypost panicked');
 }

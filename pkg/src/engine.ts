@@ -23,6 +23,7 @@ export const Step = {
   Deadline: 8,
   RateLimited: 9,
   Aborted: 10,
+  Unconfirmed: 11,
 } as const;
 
 /** What {@link Engine.lose} takes. */

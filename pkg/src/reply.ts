@@ -46,13 +46,19 @@ export function readReply(status: number, text: string, id: number, mode: ParseM
 export function readEnvelope(envelope: unknown, id: number): Reading {
   if (!isObject(envelope)) return { kind: 'bad' };
   const error = readError(envelope['error']);
-  const isOurs = envelope['id'] === id || envelope['id'] === String(id);
+  const isOurs = hasId(envelope, id);
   if (error !== undefined) {
     // A provider that could not read the request cannot know its id.
     return isOurs || envelope['id'] === null || envelope['id'] === undefined ? { kind: 'error', error } : { kind: 'bad' };
   }
   const hasResult = 'result' in envelope && (envelope['error'] === undefined || envelope['error'] === null);
   return isOurs && hasResult ? { kind: 'result', result: envelope['result'] } : { kind: 'bad' };
+}
+
+/** Whether a response object is the answer to our id; some servers turn numbers into strings. */
+export function hasId(envelope: unknown, id: number): boolean {
+  const given = isObject(envelope) ? envelope['id'] : undefined;
+  return given === id || given === String(id);
 }
 
 /** Makes a proper error object of what providers send as one; `undefined` if it is none. */

@@ -33,7 +33,7 @@ class Run {
 
   start(): void {
     this.#forgetAbort = this.ticket.core.whenAborted(this.signal, () => this.#abort());
-    this.#advance();
+    if (!this.#isDone) this.#advance();
   }
 
   #abort(): void {
@@ -50,7 +50,8 @@ class Run {
       this.#isDone = true;
       this.#stopWaiting();
       this.#forgetAbort?.();
-      for (const { exchange } of this.#underWay.values()) exchange.abandon();
+      this.ticket.core.revive(error, this.ticket.engine);
+      for (const { exchange } of [...this.#underWay.values()]) exchange.abandon();
       this.reject(error);
     }
   }
@@ -58,7 +59,7 @@ class Run {
   #advance(): void {
     this.#guard(() => {
       const step = this.ticket.next();
-      const { engine } = this.ticket.core;
+      const { engine } = this.ticket;
       if (step === Step.Send) this.#send();
       else if (step === Step.Wait) this.#later(engine.stepWaitMs, () => this.#advance());
       else if (step !== Step.Pending) this.#finish(step);
@@ -66,8 +67,7 @@ class Run {
   }
 
   #send(): void {
-    const { core } = this.ticket;
-    const { engine } = core;
+    const { core, engine } = this.ticket;
     const attempt = engine.stepAttempt;
     const backupMs = engine.stepBackupMs;
     const timeoutMs = engine.stepTimeoutMs;
@@ -81,8 +81,8 @@ class Run {
 
   #backUp(): void {
     this.#guard(() => {
-      const { core, handle } = this.ticket;
-      if (core.engine.backup(core.now(), handle) === Step.Send) this.#send();
+      const { core, engine, handle } = this.ticket;
+      if (engine.backup(core.now(), handle) === Step.Send) this.#send();
     });
   }
 

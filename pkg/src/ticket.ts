@@ -1,6 +1,7 @@
 /** One request as the engine knows it: its handle, and a record of every attempt. */
 
 import type { Core } from './core.js';
+import type { Engine } from './engine.js';
 import { circuitName, className, engineClass, NONE, Step, strategyName } from './engine.js';
 import { WaypostError } from './errors.js';
 import type { RpcErrorObject } from './reply.js';
@@ -41,13 +42,16 @@ interface Attempt {
 /** How a request ended. */
 export type Ending =
   | { kind: 'result'; result: unknown }
-  | { kind: 'error'; error: RpcErrorObject }
+  /** `sent` is the hash of a transaction that may be mined in spite of the error. */
+  | { kind: 'error'; error: RpcErrorObject; sent?: string | undefined }
   | { kind: 'failed'; failure: WaypostError }
   | { kind: 'aborted' };
 
 export class Ticket {
   readonly started: number;
   readonly handle: number;
+  /** The one that knows the handle. */
+  readonly engine: Engine;
   readonly #attempts: Attempt[] = [];
 
   constructor(
@@ -56,8 +60,9 @@ export class Ticket {
   ) {
     const { pool, method, strategy, only, first, deadlineMs, blockSpan } = route;
     this.started = core.now();
+    this.engine = core.engine;
     const number = core.method(method);
-    this.handle = core.engine.begin(this.started, pool.place, number, strategy, only, first, deadlineMs ?? 0, blockSpan);
+    this.handle = this.engine.begin(this.started, pool.place, number, strategy, only, first, deadlineMs ?? 0, blockSpan);
     if (this.handle === NONE) {
       throw new WaypostError('unavailable', 'Far too many requests are under way; wait for some to end.');
     }
@@ -65,7 +70,7 @@ export class Ticket {
 
   /** Asks the engine what to do; details are in the engine's getters. */
   next(): number {
-    return this.core.engine.next(this.core.now(), this.handle);
+    return this.engine.next(this.core.now(), this.handle);
   }
 
   /** Notes an attempt that the engine has opened. */
@@ -75,14 +80,14 @@ export class Ticket {
 
   succeed(attempt: number): void {
     const { core, handle } = this;
-    core.engine.succeed(core.now(), handle, attempt);
+    this.engine.succeed(core.now(), handle, attempt);
     this.#record(attempt, 'success', undefined);
   }
 
   /** A JSON-RPC error, or an HTTP error without one whose body is `text`. */
   fail(attempt: number, reply: Reply & { kind: 'body' }, error: RpcErrorObject | undefined, text: string): void {
     const { core, handle } = this;
-    const number = core.engine.fail(
+    const number = this.engine.fail(
       core.now(),
       handle,
       attempt,
@@ -101,13 +106,13 @@ export class Ticket {
 
   lose(attempt: number, how: number): void {
     const { core, handle } = this;
-    const word = className(core.engine.lose(core.now(), handle, attempt, how));
+    const word = className(this.engine.lose(core.now(), handle, attempt, how));
     this.#record(attempt, word === 'abort' ? 'abandoned' : 'error', word);
   }
 
   /** The caller's signal. */
   abort(): void {
-    this.core.engine.abort(this.core.now(), this.handle);
+    this.engine.abort(this.core.now(), this.handle);
     this.#attempts.forEach((known, attempt) => {
       if (known.record === undefined) this.#record(attempt, 'abandoned', 'abort');
     });
@@ -135,7 +140,7 @@ export class Ticket {
 
   /** Reads how the engine ended the request, from the number that {@link Ticket.next} gave. */
   ending(step: number, payload: Payload, resultOf: (attempt: number) => unknown): Ending {
-    const { engine } = this.core;
+    const { engine } = this;
     const attempt = engine.stepAttempt;
     const retryAfterMs = engine.stepWaitMs < 0 ? undefined : engine.stepWaitMs;
     switch (step) {
@@ -143,8 +148,10 @@ export class Ticket {
         return { kind: 'result', result: resultOf(attempt) };
       case Step.Error:
         return { kind: 'error', error: this.#shownError(attempt) };
+      case Step.Unconfirmed:
+        return { kind: 'error', error: this.#shownError(attempt), sent: transactionHash(payload) };
       case Step.AlreadyKnown:
-        return { kind: 'result', result: transactionHash(payload) };
+        return { kind: 'result', result: ownResult(transactionHash(payload), payload) };
       case Step.Indeterminate:
         return { kind: 'failed', failure: this.#failure('indeterminate', undefined) };
       case Step.Exhausted:
@@ -191,11 +198,11 @@ export class Ticket {
     const now = core.now();
     const attempts = this.records();
     const selected = this.selected();
-    const circuit = selected && circuitName(core.engine.circuit(now, selected.place));
+    const circuit = selected && circuitName(this.engine.circuit(now, selected.place));
     const { providers } = core.topology;
     return {
-      request_id: core.engine.requestId(),
-      strategy: strategyName(core.engine.strategyOf(handle)),
+      request_id: this.engine.requestId(),
+      strategy: strategyName(this.engine.strategyOf(handle)),
       chain: route.pool.chain,
       profile: route.pool.profile,
       transport: 'http',
@@ -204,7 +211,7 @@ export class Ticket {
       end_to_end_latency_ms: Math.max(0, Math.round(now - this.started)),
       retries: Math.max(0, attempts.length - 1),
       ...(circuit && { circuit_breaker_state: circuit }),
-      candidate_providers: Array.from(core.engine.ranking(now, handle), (place) => providers[place]?.provider.id ?? ''),
+      candidate_providers: Array.from(this.engine.ranking(now, handle), (place) => providers[place]?.provider.id ?? ''),
       attempts,
     };
   }
@@ -220,18 +227,22 @@ export class Ticket {
         method: route.method,
         outcome: ending.kind === 'result' ? 'success' : ending.kind,
         ...(selected && { provider: selected.id }),
-        strategy: strategyName(core.engine.strategyOf(this.handle)),
+        strategy: strategyName(this.engine.strategyOf(this.handle)),
         attempts: this.records(),
         ms: Math.max(0, Math.round(core.now() - this.started)),
       });
     }
-    core.engine.release(this.handle);
+    this.engine.release(this.handle);
   }
 }
 
-/** What the provider would have answered to a raw transaction that it had not seen before. */
-function transactionHash({ params, mode }: Payload): string | undefined {
+/** What a provider answers to a raw transaction that it has not seen before. */
+function transactionHash({ params }: Payload): string | undefined {
   const raw: unknown = Array.isArray(params) ? params[0] : undefined;
-  const hash = engineClass().transactionHash(String(raw));
-  return mode === 'raw' ? JSON.stringify(hash) : hash;
+  return engineClass().transactionHash(String(raw));
+}
+
+/** A result of our own in the form that the caller asked for. */
+export function ownResult(result: unknown, { mode }: Payload): unknown {
+  return mode === 'raw' ? JSON.stringify(result) : result;
 }

@@ -53,8 +53,14 @@ export function exchange(
     finish({ kind: 'lost', how });
     if (!wasDone) controller.abort();
   };
-  // Longer timers would fire at once.
-  const timer = setTimeout(() => lose(Loss.Timeout), Math.min(timeoutMs, 0x7fff_ffff));
+  // A busy or frozen page fires its timers late, and before it looks at what has arrived: so look once more.
+  let timer = setTimeout(
+    () => {
+      timer = setTimeout(() => lose(Loss.Timeout));
+    },
+    // Longer timers would fire at once.
+    Math.min(timeoutMs, 0x7fff_ffff),
+  );
   let hasHeaders = false;
   const receive = async (): Promise<void> => {
     const request: RequestInit = { method: 'POST', headers: provider.headers, body, signal: controller.signal };

@@ -61,6 +61,8 @@ pub struct Breaker {
     generation: u32,
     /// Until when the current trial holds the only permit, if it is never completed.
     trial_until: Option<Timestamp>,
+    /// Whether the current opening has had a trial.
+    was_tried: bool,
 }
 
 impl Breaker {
@@ -106,12 +108,14 @@ impl Breaker {
         })
     }
 
-    /// Takes the trial permit until `expires`; an open breaker becomes half-open by it.
-    pub fn begin_trial(&mut self, now: Timestamp, expires: Timestamp) {
+    /// Takes the trial permit until `expires`; an open breaker becomes half-open by it. Returns whether this
+    /// is the first trial of the opening.
+    pub fn begin_trial(&mut self, now: Timestamp, expires: Timestamp) -> bool {
         if let Some(opening) = &mut self.opening {
             opening.until = opening.until.min(now);
         }
         self.trial_until = Some(expires);
+        !core::mem::replace(&mut self.was_tried, true)
     }
 
     /// Gives the trial permit back without an opinion.
@@ -166,6 +170,7 @@ impl Breaker {
         self.opening = Some(Opening { at: now, until });
         self.successes = 0;
         self.trial_until = None;
+        self.was_tried = false;
         self.generation = self.generation.wrapping_add(1);
         self.changed_at = now;
         true
@@ -236,7 +241,7 @@ mod tests {
         fail(&mut breaker, at(0), ErrorClass::Timeout);
         assert_eq!(breaker.circuit_at(Timestamp::from_millis(9_999)), Circuit::Open);
         assert_eq!(breaker.circuit_at(at(10)), Circuit::HalfOpen);
-        breaker.begin_trial(at(10), at(20));
+        assert!(breaker.begin_trial(at(10), at(20)), "the first trial of the opening");
         assert!(breaker.is_on_trial_at(at(19)));
         assert!(!breaker.is_on_trial_at(at(20)), "a lost trial expires");
         breaker.end_trial();

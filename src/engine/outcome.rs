@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::breaker::Circuit;
-use super::classify::{ErrorClass, Failure, Verdict, classify, is_already_known};
+use super::classify::{ErrorClass, Failure, Verdict, classify, is_already_known, is_nonce_used};
 use super::method::Safety;
 use super::request::{Attempt, AttemptEnd, Conclusion, Request};
 use super::router::{News, Router};
@@ -289,11 +289,8 @@ impl Router {
             AttemptEnd::InFlight => None,
             AttemptEnd::Success => Some(Conclusion::Answer(attempt)),
             AttemptEnd::Failed { class, answered, not_executed } => {
-                if is_resent(request, attempt, outcome) {
-                    Some(Conclusion::AlreadyKnown(attempt))
-                } else {
-                    conclusion(request, attempt, class, answered, not_executed)
-                }
+                resent(request, attempt, outcome)
+                    .or_else(|| conclusion(request, attempt, class, answered, not_executed))
             }
         };
         if let Some(conclusion) = conclusion {
@@ -346,14 +343,17 @@ fn failed(class: ErrorClass) -> AttemptEnd {
     AttemptEnd::Failed { class, answered: false, not_executed: false }
 }
 
-/// Whether a raw transaction is refused because an earlier attempt of the same request brought it in.
-fn is_resent(request: &Request, attempt: usize, outcome: Outcome<'_>) -> bool {
-    let Outcome::Error { failure, .. } = outcome else {
-        return false;
-    };
-    request.safety == Safety::Broadcast
-        && is_already_known(failure.message)
-        && request.may_have_been_executed(attempt)
+/// How a raw transaction ends that is refused because an earlier attempt of the same request brought it in,
+/// or may have.
+fn resent(request: &Request, attempt: usize, outcome: Outcome<'_>) -> Option<Conclusion> {
+    let Outcome::Error { failure, .. } = outcome else { return None };
+    if request.safety != Safety::Broadcast || !request.may_have_been_executed(attempt) {
+        return None;
+    }
+    if is_already_known(failure.message) {
+        return Some(Conclusion::AlreadyKnown(attempt));
+    }
+    is_nonce_used(failure.message).then_some(Conclusion::Unconfirmed(attempt))
 }
 
 fn conclusion(

@@ -74,6 +74,9 @@ pub enum Conclusion {
     Error(usize),
     /// The network already has the raw transaction, from an earlier attempt of this request.
     AlreadyKnown(usize),
+    /// The raw transaction's nonce is used, and an earlier attempt of this request may be why: it is a
+    /// success if the chain has the transaction, else the attempt's error is the answer.
+    Unconfirmed(usize),
     /// It cannot be known whether the attempt was executed, and asking again could execute it twice.
     Indeterminate(usize),
     /// Every attempt failed.

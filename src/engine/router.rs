@@ -420,8 +420,9 @@ impl Router {
             let circuit = endpoint.breaker.circuit_at(now);
             if counts && circuit != Circuit::Closed {
                 attempt.is_trial = true;
-                endpoint.breaker.begin_trial(now, now.after(timeout));
-                self.tell(News::Circuit { endpoint: place, circuit: Circuit::HalfOpen });
+                if endpoint.breaker.begin_trial(now, now.after(timeout)) {
+                    self.tell(News::Circuit { endpoint: place, circuit: Circuit::HalfOpen });
+                }
             }
         }
         if let Some(endpoint) = self.endpoints.get(place) {

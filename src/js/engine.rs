@@ -396,6 +396,7 @@ impl Inner {
                 Conclusion::Deadline { retry_at } => last.retry(until(retry_at), 8),
                 Conclusion::RateLimited { retry_at } => last.retry(until(retry_at), 9),
                 Conclusion::Aborted => 10,
+                Conclusion::Unconfirmed(attempt) => last.at(attempt, 11),
             },
         };
         self.last = last;

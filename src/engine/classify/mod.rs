@@ -14,7 +14,7 @@ mod verdict;
 
 use core::time::Duration;
 
-pub use text::is_already_known;
+pub use text::{is_already_known, is_nonce_used};
 pub use verdict::classify;
 
 /// Who or what is to blame for an answer that is not a result.

@@ -31,6 +31,11 @@ pub(super) const ALREADY_KNOWN: &str = "\
     already in mpool|already in pool|already in the pool|already in the transaction pool|\
     already in the system|already been processed|duplicate transaction|duplicate_transaction";
 
+/// The nonce belongs to a transaction that is mined: perhaps to this one.
+pub(super) const NONCE_USED: &str = "\
+    nonce too low|nonce_too_low|noncetoolow|nonce is too low|nonce is below|oldnonce|\
+    nonce has already been used";
+
 /// The protocol's rules, or the pool's, refuse the transaction; every node would.
 pub(super) const TRANSACTION: &str = "\
     nonce too|noncetoo|nonce is too|nonce is below|invalid nonce|incorrect nonce|nonce gap|\

@@ -55,6 +55,8 @@ static GROUPS: &[Group] = &[
     group(Caller, phrases::MALFORMED),
 ];
 
+const NONCE_USED: Group = group(Caller, phrases::NONCE_USED);
+
 const KNOWN: Group = Group {
     except: Some(("known transaction", "unknown transaction")),
     ..group(Caller, phrases::ALREADY_KNOWN)
@@ -86,6 +88,13 @@ pub(super) fn meaning(message: &str) -> Option<Meaning> {
 #[must_use]
 pub fn is_already_known(message: &str) -> bool {
     KNOWN.knows(inspected(message))
+}
+
+/// Whether a refused transaction's nonce is used, in any client's spelling. After an earlier attempt at the
+/// same transaction that means either that it is mined already or that another one took its place.
+#[must_use]
+pub fn is_nonce_used(message: &str) -> bool {
+    NONCE_USED.knows(inspected(message))
 }
 
 #[cfg(test)]
@@ -145,6 +154,16 @@ mod tests {
         }
         for message in ["nonce too low", "transaction not found", "", "file already exists"] {
             assert!(!is_already_known(message), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_used_nonce_is_told_from_one_that_is_too_high() {
+        for message in ["nonce too low: next nonce 3, tx nonce 2", "Nonce too low", "OldNonce"] {
+            assert!(is_nonce_used(message), "{message}");
+        }
+        for message in ["nonce too high", "already known", "insufficient funds", ""] {
+            assert!(!is_nonce_used(message), "{message}");
         }
     }
 
