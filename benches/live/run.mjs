@@ -1,0 +1,49 @@
+// Waypost beside bare fetch, viem and ethers, in one process against providers on loopback.
+//
+//   node benches/live/run.mjs            prints all tables
+//   node benches/live/run.mjs --quick    fewer rounds
+//   node benches/live/run.mjs --write    puts them into BENCHMARKS.md, with criterion's numbers if there are any
+//   node benches/live/run.mjs stub sizes only these parts
+
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { criterion } from '../support/criterion.mjs'
+import { writeSections } from '../support/table.mjs'
+import { failover } from './failover.mjs'
+import { overhead } from './overhead.mjs'
+import { startHost } from './server.mjs'
+import { sizes } from './sizes.mjs'
+import { stub } from './stub.mjs'
+
+const REPORT = new URL('../../BENCHMARKS.md', import.meta.url)
+const PARTS = { sizes, stub, overhead, failover, criterion }
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, write: { type: 'boolean' } },
+})
+
+function chosen() {
+  const unknown = positionals.find((name) => !(name in PARTS))
+  if (unknown !== undefined) throw new Error(`there is no part ${unknown}; there are ${Object.keys(PARTS).join(', ')}`)
+  if (values.quick && values.write) throw new Error('--quick is too coarse to be written down; leave one of them out')
+  return positionals.length > 0 ? positionals : Object.keys(PARTS)
+}
+
+const machine = () =>
+  `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores (${process.arch}, ${process.platform}), Node ${process.versions.node}.`
+
+const host = startHost()
+const sections = {}
+for (const name of chosen()) {
+  const measured = await PARTS[name]({ host, isQuick: values.quick === true })
+  if (measured === undefined) console.error('No numbers of criterion are there; cargo bench makes them.')
+  for (const [section, text] of Object.entries(measured ?? {})) {
+    sections[section] = text
+    console.log(`\n## ${section}\n\n${text}`)
+  }
+}
+if (values.write) await writeSections(REPORT, { machine: machine(), ...sections })
+host.stop()
+// ethers keeps timers and sockets that nothing stops.
+process.exit()
