@@ -4,7 +4,7 @@
  */
 
 import type { Core } from './core.js';
-import { Loss, NONE, Step } from './engine.js';
+import { Detail, Loss, NONE, Step } from './engine.js';
 import { parseJson, rawMember } from './json.js';
 import type { Reading, RpcErrorObject } from './reply.js';
 import { hasId, readEnvelope, readReply } from './reply.js';
@@ -68,12 +68,11 @@ class Batch {
       const { core } = this;
       const { engine } = leader.ticket;
       if (step === Step.Wait) {
-        waitMs = Math.min(waitMs ?? Infinity, engine.stepWaitMs);
+        waitMs = Math.min(waitMs ?? Infinity, engine.detail(Detail.Wait));
       } else if (step === Step.Send) {
-        const provider = core.topology.providers[engine.stepEndpoint]?.provider;
-        if (provider === undefined) throw new Error('The engine named a provider that is not configured.');
-        const timeoutMs = engine.stepTimeoutMs;
-        leader.attempt = engine.stepAttempt;
+        const provider = core.provider(engine.detail(Detail.Endpoint));
+        const timeoutMs = engine.detail(Detail.Timeout);
+        leader.attempt = engine.detail(Detail.Attempt);
         leader.ticket.open(leader.attempt, provider);
         const riders = pending.filter((member) => member !== leader && joins(member, provider));
         await this.#deliver(provider, [leader, ...riders], core.now() + timeoutMs);
@@ -92,7 +91,7 @@ class Batch {
       const portion = rest.slice(0, provider.maxBatch);
       const body = portion.length === 1 ? portion[0]?.payload.body : `[${portion.map(({ payload }) => payload.body).join(',')}]`;
       const leftMs = Math.max(1, until - core.now());
-      const reply = await this.#exchange(provider, body ?? '', leftMs, core.fetch);
+      const reply = await this.#exchange(provider, body ?? '', leftMs);
       const limit = portion.length > 1 && reply.kind === 'body' ? refusedLimit(reply, portion.length) : undefined;
       if (limit !== undefined) {
         provider.maxBatch = limit;
@@ -108,9 +107,9 @@ class Batch {
     }
   }
 
-  #exchange(provider: Provider, body: string, ms: number, injected: typeof fetch | undefined): Promise<Reply> {
+  #exchange(provider: Provider, body: string, ms: number): Promise<Reply> {
     return new Promise((resolve) => {
-      const sent = exchange(provider, body, ms, injected, (reply) => {
+      const sent = exchange(this.core, provider, body, ms, (reply) => {
         this.#underWay.delete(sent);
         resolve(reply);
       });
@@ -120,7 +119,7 @@ class Batch {
 
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.min(Math.ceil(ms), 0x7fff_ffff));
+      const timer = this.core.later(ms, resolve);
       this.#wake = () => {
         clearTimeout(timer);
         resolve();

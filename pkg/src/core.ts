@@ -3,7 +3,7 @@
 import { circuitName } from './engine.js';
 import type { Engine } from './engine.js';
 import { Emitter } from './events.js';
-import type { Topology } from './topology.js';
+import type { Provider, Topology } from './topology.js';
 import type { ClientEvents } from './types.js';
 
 /** Method names remembered on this side; the engine has a bound of its own. */
@@ -21,6 +21,7 @@ export class Core {
   /** How to stop each request that is under way. */
   readonly #stops = new Set<() => void>();
   #nextId = 1;
+  #lag = 0;
 
   engine: Engine;
   topology: Topology;
@@ -28,7 +29,7 @@ export class Core {
   constructor(
     readonly make: () => { engine: Engine; topology: Topology },
     readonly fetch: FetchFunction | undefined,
-    readonly now: () => number,
+    readonly clock: () => number,
   ) {
     ({ engine: this.engine, topology: this.topology } = make());
   }
@@ -43,6 +44,27 @@ export class Core {
     this.#methods.clear();
   }
 
+  /** The time as the engine sees it. */
+  now(): number {
+    return this.clock() + this.#lag;
+  }
+
+  /**
+   * Calls `work` after `ms`. At least that much time has passed then, also by a clock that stands still between
+   * I/O (Workers) or was set back: without saying so, a wait could go on for ever.
+   */
+  later(ms: number, work: () => void): ReturnType<typeof setTimeout> {
+    const due = this.now() + ms;
+    return setTimeout(
+      () => {
+        this.#lag += Math.max(0, due - this.now());
+        work();
+      },
+      // Longer timers would fire at once.
+      Math.min(Math.ceil(ms), 0x7fff_ffff),
+    );
+  }
+
   /** The engine's number of a method. */
   method(name: string): number {
     let number = this.#methods.get(name);
@@ -51,6 +73,13 @@ export class Core {
       if (this.#methods.size < METHOD_CACHE) this.#methods.set(name, number);
     }
     return number;
+  }
+
+  /** The provider with a number of the engine's. */
+  provider(place: number): Provider {
+    const provider = this.topology.providers[place]?.provider;
+    if (provider === undefined) throw new Error('The engine named an unknown provider.');
+    return provider;
   }
 
   /** Ids of ours, so that members of a batch cannot collide whatever ids their callers chose. */
@@ -105,5 +134,5 @@ export class Core {
 
 /** Whether an error came out of the wasm module rather than out of a request. */
 function isPanic(error: unknown): boolean {
-  return error instanceof WebAssembly.RuntimeError || String(error).includes('waypost panicked');
+  return error instanceof WebAssembly.RuntimeError || /waypost panicked|recursive use/.test(String(error));
 }

@@ -26,6 +26,9 @@ export const Step = {
   Unconfirmed: 11,
 } as const;
 
+/** What {@link Engine.detail} takes; times are in milliseconds, and negative where there is none. */
+export const Detail = { Attempt: 0, Endpoint: 1, Timeout: 2, Backup: 3, Wait: 4 } as const;
+
 /** What {@link Engine.lose} takes. */
 export const Loss = { BadBody: 0, Silence: 1, Refused: 2, Offline: 3, Timeout: 4, Abandoned: 5 } as const;
 
@@ -82,15 +85,17 @@ export function circuitName(number: number): CircuitState {
   return CIRCUITS[number] ?? 'closed';
 }
 
-/** The exported wasm class; see `src/js/engine.rs`. */
+/** The exported wasm class; see `src/js/engine.rs`. NaN and an empty text are "none". */
 export interface Engine {
   addProfile(strategy: number, unlimitedFirst: boolean): number;
-  setProfile(profile: number, path: string, value: number): void;
-  addPool(profile: number, profileName: string, chain: string): number;
-  addEndpoint(pool: number, group: string, id: string): number;
-  setEndpoint(endpoint: number, path: string, value: number): void;
+  /** The range that the value is out of; empty if it is within. */
+  setProfile(profile: number, path: string, value: number): Float64Array;
+  addPool(profile: number): number;
+  addEndpoint(pool: number, group: string): number;
+  /** As {@link Engine.setProfile}. */
+  setEndpoint(endpoint: number, path: string, value: number): Float64Array;
   refuse(endpoint: number, method: string): void;
-  addRule(endpoint: number, code: number | undefined, status: number | undefined, texts: string, errorClass: number): void;
+  addRule(endpoint: number, code: number, status: number, texts: string, errorClass: number): void;
   method(name: string): number;
   begin(
     now: number,
@@ -105,22 +110,19 @@ export interface Engine {
   next(now: number, handle: number): number;
   backup(now: number, handle: number): number;
   ride(now: number, handle: number, endpoint: number): number;
-  readonly stepAttempt: number;
-  readonly stepEndpoint: number;
-  readonly stepTimeoutMs: number;
-  readonly stepBackupMs: number;
-  readonly stepWaitMs: number;
+  /** Of the last step. */
+  detail(which: number): number;
   succeed(now: number, handle: number, attempt: number): void;
   fail(
     now: number,
     handle: number,
     attempt: number,
     status: number,
-    code: number | undefined,
+    code: number,
     message: string,
     data: string,
-    retryAfter: string | undefined,
-    date: string | undefined,
+    retryAfter: string,
+    date: string,
     wallNow: number,
   ): number;
   lose(now: number, handle: number, attempt: number, how: number): number;
@@ -128,8 +130,6 @@ export interface Engine {
   release(handle: number): void;
   readonly openRequests: number;
   strategyOf(handle: number): number;
-  ranking(now: number, handle: number): Uint32Array;
-  circuit(now: number, endpoint: number): number;
   requestId(): string;
   noteHead(endpoint: number, head: number): void;
   /** Tables of numbers; `report.ts` and `state.ts` know their columns. */
@@ -144,7 +144,7 @@ export interface Engine {
 
 export interface EngineClass {
   new (seed?: number): Engine;
-  transactionHash(raw: string): string | undefined;
+  transactionHash(raw: string): Uint8Array;
 }
 
 let provided: EngineClass | undefined;

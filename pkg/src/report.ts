@@ -4,51 +4,44 @@ import type { Core } from './core.js';
 import { circuitName } from './engine.js';
 import type { ClientStatus, Explanation, ExplanationReason, MethodStatus, ProviderStatus } from './types.js';
 
-const REASONS: readonly ExplanationReason[] = [
-  'circuit_open',
-  'on_trial',
-  'trial_due',
-  'rate_limited',
-  'resting',
-  'unsupported',
-  'unproven',
-  'healthy',
-];
-const EXPLANATION_COLUMNS = 14;
-const STATUS_COLUMNS = 11;
-const METHOD_COLUMNS = 7;
+const REASONS = 'circuit_open on_trial trial_due rate_limited resting unsupported unproven healthy'.split(' ') as ExplanationReason[];
+const EXPLANATION =
+  'place rank tier reason circuit reopensInMs limitedForMs restingForMs latencyMs successRate calls qualified priority share'.split(' ');
+const STATUS =
+  'circuit reopensInMs consecutiveFailures limitedForMs restingForMs inFlight total latencyMs successRate calls head'.split(' ');
+const METHOD = 'method latencyMs p95Ms successRate calls total lastUsedMsAgo'.split(' ');
 
-/** A number that the engine has; NaN is what it has not. */
-const orNull = (number: number): number | null => (Number.isNaN(number) ? null : number);
-
-/** The rows of a table. */
-function rows(table: Float64Array, columns: number): number[][] {
-  return Array.from({ length: table.length / columns }, (_, row) => [...table.subarray(row * columns, (row + 1) * columns)]);
+/** The rows of a table, with the name of each column; NaN is what the engine does not know. */
+function rows<Row>(table: Float64Array, columns: readonly string[]): Row[] {
+  return Array.from({ length: table.length / columns.length }, (_, row) => {
+    const cells = columns.map((column, at): [string, number | null] => {
+      const number = table[row * columns.length + at] ?? NaN;
+      return [column, Number.isNaN(number) ? null : number];
+    });
+    return Object.fromEntries(cells) as Row;
+  });
 }
 
+/** A row of which some cells are still numbers that stand for words. */
+type Raw<Row, Words extends string> = Omit<Row, Words> & Record<Words, number>;
+
 export function readExplanations(core: Core, table: Float64Array): Explanation[] {
-  return rows(table, EXPLANATION_COLUMNS).map((row) => {
-    const [place = 0, rank = NaN, tier = NaN, reason = 0, circuit = 0, ...rest] = row;
-    const [reopensInMs = 0, limitedForMs = 0, restingForMs = 0, latency = NaN, successRate = 0, ...last] = rest;
-    const [calls = 0, qualified = 0, priority = 0, share = 0] = last;
+  type Row = Raw<Explanation, 'reason' | 'circuit' | 'qualified'> & { place: number };
+  return rows<Row>(table, EXPLANATION).map(({ place, ...row }) => {
     const explanation = {
+      ...row,
       provider: core.topology.providers[place]?.provider.id ?? '',
-      rank: orNull(rank),
-      tier: orNull(tier),
-      reason: REASONS[reason] ?? 'healthy',
-      circuit: circuitName(circuit),
-      reopensInMs,
-      limitedForMs,
-      restingForMs,
-      latencyMs: orNull(latency),
-      successRate,
-      calls,
-      qualified: qualified === 1,
-      priority,
-      share,
+      reason: REASONS[row.reason] ?? 'healthy',
+      circuit: circuitName(row.circuit),
+      qualified: row.qualified === 1,
     };
     return { ...explanation, text: explainText(explanation) };
   });
+}
+
+/** Ids of the providers that may be asked, in the expected order. */
+export function readCandidates(core: Core, table: Float64Array): string[] {
+  return readExplanations(core, table).flatMap(({ provider, tier }) => (tier === null ? [] : [provider]));
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
@@ -57,7 +50,7 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 function explainText(row: Omit<Explanation, 'text'>): string {
   const { reason, latencyMs, calls, successRate } = row;
   const measured = latencyMs === null ? 'not measured lately' : `${latencyMs.toFixed(0)} ms`;
-  const record = `${calls} recent calls, ${Math.round(successRate * 100)} % good`;
+  const record = `${calls} recent ${calls === 1 ? 'call' : 'calls'}, ${Math.round(successRate * 100)} % good`;
   switch (reason) {
     case 'circuit_open':
       return `Excluded: its breaker is open for another ${seconds(row.reopensInMs)}.`;
@@ -92,35 +85,13 @@ export function readStatus(core: Core): ClientStatus {
 }
 
 function readProvider(core: Core, id: string, table: Float64Array): ProviderStatus {
-  const [circuit = 0, reopensInMs = 0, consecutiveFailures = 0, limitedForMs = 0, restingForMs = 0, ...rest] = table;
-  const [inFlight = 0, total = 0, latency = NaN, successRate = 0, calls = 0, head = NaN] = rest;
+  const [status] = rows<Raw<ProviderStatus, 'circuit'>>(table.subarray(0, STATUS.length), STATUS);
+  const methods = rows<Raw<MethodStatus, 'method'>>(table.subarray(STATUS.length), METHOD);
+  if (status === undefined) throw new Error('The engine named an unknown provider.');
   return {
+    ...status,
     id,
-    circuit: circuitName(circuit),
-    reopensInMs,
-    consecutiveFailures,
-    limitedForMs,
-    restingForMs,
-    inFlight,
-    total,
-    latencyMs: orNull(latency),
-    successRate,
-    calls,
-    head: orNull(head),
-    methods: rows(table.subarray(STATUS_COLUMNS), METHOD_COLUMNS).map((row) => readMethod(core, row)),
-  };
-}
-
-function readMethod(core: Core, row: number[]): MethodStatus {
-  const [method = 0, latency = NaN, p95 = NaN, successRate = 0, calls = 0, total = 0, lastUsed = NaN] = row;
-  return {
-    method: core.engine.methodName(method),
-    transport: 'http',
-    latencyMs: orNull(latency),
-    p95Ms: orNull(p95),
-    successRate,
-    calls,
-    total,
-    lastUsedMsAgo: orNull(lastUsed),
+    circuit: circuitName(status.circuit),
+    methods: methods.map((row) => ({ ...row, method: core.engine.methodName(row.method), transport: 'http' })),
   };
 }

@@ -1,6 +1,6 @@
 /** Drives one request: sends what the engine says, until it ends. */
 
-import { Loss, Step } from './engine.js';
+import { Detail, Loss, Step } from './engine.js';
 import type { Reply } from './transport.js';
 import { exchange } from './transport.js';
 import type { Exchange } from './transport.js';
@@ -61,20 +61,19 @@ class Run {
       const step = this.ticket.next();
       const { engine } = this.ticket;
       if (step === Step.Send) this.#send();
-      else if (step === Step.Wait) this.#later(engine.stepWaitMs, () => this.#advance());
+      else if (step === Step.Wait) this.#later(engine.detail(Detail.Wait), () => this.#advance());
       else if (step !== Step.Pending) this.#finish(step);
     });
   }
 
   #send(): void {
     const { core, engine } = this.ticket;
-    const attempt = engine.stepAttempt;
-    const backupMs = engine.stepBackupMs;
-    const timeoutMs = engine.stepTimeoutMs;
-    const provider = core.topology.providers[engine.stepEndpoint]?.provider;
-    if (provider === undefined) throw new Error('The engine named a provider that is not configured.');
+    const attempt = engine.detail(Detail.Attempt);
+    const backupMs = engine.detail(Detail.Backup);
+    const timeoutMs = engine.detail(Detail.Timeout);
+    const provider = core.provider(engine.detail(Detail.Endpoint));
     this.ticket.open(attempt, provider);
-    const sent = exchange(provider, this.payload.body, timeoutMs, core.fetch, (reply) => this.#receive(attempt, reply));
+    const sent = exchange(core, provider, this.payload.body, timeoutMs, (reply) => this.#receive(attempt, reply));
     this.#underWay.set(attempt, { exchange: sent, isTrial: backupMs >= 0 });
     if (backupMs >= 0) this.#later(backupMs, () => this.#backUp());
   }
@@ -127,7 +126,7 @@ class Run {
   }
 
   #later(ms: number, work: () => void): void {
-    this.#timer = setTimeout(work, Math.min(Math.ceil(ms), 0x7fff_ffff));
+    this.#timer = this.ticket.core.later(ms, work);
   }
 
   #stopWaiting(): void {

@@ -2,8 +2,9 @@
 
 import type { Core } from './core.js';
 import type { Engine } from './engine.js';
-import { circuitName, className, engineClass, NONE, Step, strategyName } from './engine.js';
+import { circuitName, className, Detail, engineClass, NONE, Step, strategyName } from './engine.js';
 import { WaypostError } from './errors.js';
+import { readCandidates } from './report.js';
 import type { RpcErrorObject } from './reply.js';
 import { dataText, redact } from './reply.js';
 import type { Reply } from './transport.js';
@@ -64,11 +65,11 @@ export class Ticket {
     const number = core.method(method);
     this.handle = this.engine.begin(this.started, pool.place, number, strategy, only, first, deadlineMs ?? 0, blockSpan);
     if (this.handle === NONE) {
-      throw new WaypostError('unavailable', 'Far too many requests are under way; wait for some to end.');
+      throw new WaypostError('unavailable', 'Too many requests are under way; wait for some to end.');
     }
   }
 
-  /** Asks the engine what to do; details are in the engine's getters. */
+  /** Asks the engine what to do; {@link Engine.detail} tells more. */
   next(): number {
     return this.engine.next(this.core.now(), this.handle);
   }
@@ -92,11 +93,11 @@ export class Ticket {
       handle,
       attempt,
       reply.status,
-      error?.code,
+      error?.code ?? NaN,
       error?.message ?? '',
       error === undefined ? text : dataText(error.data),
-      reply.retryAfter,
-      reply.date,
+      reply.retryAfter ?? '',
+      reply.date ?? '',
       Date.now(),
     );
     const known = this.#attempts[attempt];
@@ -141,8 +142,9 @@ export class Ticket {
   /** Reads how the engine ended the request, from the number that {@link Ticket.next} gave. */
   ending(step: number, payload: Payload, resultOf: (attempt: number) => unknown): Ending {
     const { engine } = this;
-    const attempt = engine.stepAttempt;
-    const retryAfterMs = engine.stepWaitMs < 0 ? undefined : engine.stepWaitMs;
+    const attempt = engine.detail(Detail.Attempt);
+    const waitMs = engine.detail(Detail.Wait);
+    const retryAfterMs = waitMs < 0 ? undefined : waitMs;
     switch (step) {
       case Step.Answer:
         return { kind: 'result', result: resultOf(attempt) };
@@ -198,11 +200,11 @@ export class Ticket {
     const now = core.now();
     const attempts = this.records();
     const selected = this.selected();
-    const circuit = selected && circuitName(this.engine.circuit(now, selected.place));
-    const { providers } = core.topology;
+    const circuit = selected && circuitName(this.engine.status(now, selected.place)[0] ?? 0);
+    const strategy = this.engine.strategyOf(handle);
     return {
       request_id: this.engine.requestId(),
-      strategy: strategyName(this.engine.strategyOf(handle)),
+      strategy: strategyName(strategy),
       chain: route.pool.chain,
       profile: route.pool.profile,
       transport: 'http',
@@ -211,7 +213,7 @@ export class Ticket {
       end_to_end_latency_ms: Math.max(0, Math.round(now - this.started)),
       retries: Math.max(0, attempts.length - 1),
       ...(circuit && { circuit_breaker_state: circuit }),
-      candidate_providers: Array.from(this.engine.ranking(now, handle), (place) => providers[place]?.provider.id ?? ''),
+      candidate_providers: readCandidates(core, this.engine.explain(now, route.pool.place, core.method(route.method), strategy)),
       attempts,
     };
   }
@@ -239,7 +241,8 @@ export class Ticket {
 /** What a provider answers to a raw transaction that it has not seen before. */
 function transactionHash({ params }: Payload): string | undefined {
   const raw: unknown = Array.isArray(params) ? params[0] : undefined;
-  return engineClass().transactionHash(String(raw));
+  const digits = Array.from(engineClass().transactionHash(String(raw)), (byte) => byte.toString(16).padStart(2, '0'));
+  return digits.length === 0 ? undefined : `0x${digits.join('')}`;
 }
 
 /** A result of our own in the form that the caller asked for. */

@@ -73,7 +73,7 @@ function addProfile(engine: Engine, options: RoutingOptions, path: string): numb
   const { strategy, tierOrder, circuitBreaker } = options;
   const number = typeof strategy === 'string' ? strategyNumber(strategy) : undefined;
   const place = engine.addProfile(number ?? NONE, tierOrder === 'unlimited-first');
-  const set = (key: string, value: number): void => setNumber(path + key, value, () => engine.setProfile(place, key, value));
+  const set = (key: string, value: number): void => checkRange(path + key, value, engine.setProfile(place, key, value));
   for (const key of numberKeys) {
     // A threshold for all classes comes first, so that those of single classes win.
     if (key === 'circuitBreaker') numbers({ failureThreshold: circuitBreaker?.failureThreshold }, `${key}.`, set);
@@ -101,7 +101,7 @@ interface PoolSite {
 
 function buildPool(engine: Engine, site: PoolSite, options: ChainOptions): Pool {
   const { profile, chain, where } = site;
-  const place = engine.addPool(site.place, profile, chain);
+  const place = engine.addPool(site.place);
   const ids = new Set<string>();
   const providers = options.providers.map((given, index) => {
     const entry = typeof given === 'string' || given instanceof URL ? { url: given } : given;
@@ -128,18 +128,18 @@ function buildProvider(engine: Engine, pool: number, options: ProviderOptions, p
   }
   ids.add(id);
   const quotaGroup = options.quotaGroup === undefined ? `origin ${url.origin}` : `group ${options.quotaGroup}`;
-  const place = engine.addEndpoint(pool, quotaGroup, id);
+  const place = engine.addEndpoint(pool, quotaGroup);
   const { priority, rateLimit, capabilities } = options;
   const { rps, burst } = rateLimit ?? {};
   numbers(
     { priority, rateLimit: { rps, burst }, capabilities: { maxBlockRange: capabilities?.maxBlockRange } },
     '',
-    (key, value) => setNumber(`${path}.${key}`, value, () => engine.setEndpoint(place, key, value)),
+    (key, value) => checkRange(`${path}.${key}`, value, engine.setEndpoint(place, key, value)),
   );
   for (const method of capabilities?.unsupportedMethods ?? []) engine.refuse(place, method);
   for (const rule of options.errorRules ?? []) {
     const texts = [rule.messageContains ?? []].flat().join('\n');
-    engine.addRule(place, rule.code, rule.status, texts, classNumber(rule.class));
+    engine.addRule(place, rule.code ?? NaN, rule.status ?? NONE, texts, classNumber(rule.class));
   }
   return { place, id, url: url.href, headers, secrets: secretsOf(url, headers), maxBatch: Infinity };
 }
@@ -193,14 +193,10 @@ function secretsOf(url: URL, headers: Record<string, string>): string[] {
   return parts.filter((part) => part.length >= 8).sort((a, b) => b.length - a.length);
 }
 
-/** Sets a number in the engine and turns its refusal into a sentence. */
-function setNumber(path: string, value: number, set: () => void): void {
-  try {
-    set();
-  } catch (error) {
-    if (!(error instanceof Float64Array)) throw error;
-    throw new WaypostError('invalid_option', `${path} must be from ${error[0]} to ${error[1]}, but is ${value}.`);
-  }
+/** Turns the engine's refusal of a number into a sentence. */
+function checkRange(path: string, value: number, [min, max]: Float64Array): void {
+  if (min === undefined) return;
+  throw new WaypostError('invalid_option', `${path} must be from ${min} to ${max}, but is ${value}.`);
 }
 
 function checkNames(pools: readonly Pool[], path: string): void {

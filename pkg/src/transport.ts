@@ -1,5 +1,6 @@
 /** One HTTP exchange with one provider, and what came of it. */
 
+import type { Core } from './core.js';
 import { Loss } from './engine.js';
 import type { Provider } from './topology.js';
 
@@ -34,10 +35,10 @@ const REFUSALS = new Set([
  * ours, so that a `fetch` that ignores its signal cannot keep a request waiting.
  */
 export function exchange(
+  core: Core,
   provider: Provider,
   body: string,
   timeoutMs: number,
-  injected: typeof fetch | undefined,
   done: (reply: Reply) => void,
 ): Exchange {
   const controller = new AbortController();
@@ -54,18 +55,14 @@ export function exchange(
     if (!wasDone) controller.abort();
   };
   // A busy or frozen page fires its timers late, and before it looks at what has arrived: so look once more.
-  let timer = setTimeout(
-    () => {
-      timer = setTimeout(() => lose(Loss.Timeout));
-    },
-    // Longer timers would fire at once.
-    Math.min(timeoutMs, 0x7fff_ffff),
-  );
+  let timer = core.later(timeoutMs, () => {
+    timer = setTimeout(() => lose(Loss.Timeout));
+  });
   let hasHeaders = false;
   const receive = async (): Promise<void> => {
     const request: RequestInit = { method: 'POST', headers: provider.headers, body, signal: controller.signal };
     // Looked up now, since pages replace it, and called without a `this`, which browsers insist on.
-    const send = injected ?? globalThis.fetch;
+    const send = core.fetch ?? globalThis.fetch;
     const response = await send(provider.url, request);
     hasHeaders = true;
     const text = await response.text();

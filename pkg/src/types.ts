@@ -54,7 +54,7 @@ export interface RoutingMeta {
   readonly retries: number;
   /** Of the selected provider, after the request. */
   readonly circuit_breaker_state?: CircuitState;
-  /** In the order in which they ranked when the request ended. */
+  /** Those whose breakers admit traffic, in the order expected when the request ended. */
   readonly candidate_providers: readonly string[];
   readonly attempts: readonly AttemptRecord[];
 }

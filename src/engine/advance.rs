@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
+use super::breaker::Circuit;
 use super::classify::ErrorClass;
 use super::method::Safety;
 use super::request::{Conclusion, Request, Step};
 use super::router::Router;
 use super::survey::Choice;
-use super::time::Timestamp;
+use super::time::{Timestamp, from_millis, millis};
 
 /// Shortest time that an attempt is given when many have to share what is left.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(250);
@@ -40,6 +41,7 @@ impl Router {
                 return Step::Wait(until);
             }
             request.pause_until = None;
+            request.rounds += 1;
             request.round_start = request.attempts.len();
         }
         if request.attempts.len() >= request.max_attempts {
@@ -53,12 +55,14 @@ impl Router {
         if may_try_first && let Some(trial) = &survey.trial {
             return self.send(now, request, trial.place, survey.ready);
         }
-        match survey.best {
-            Some(best) => self.send_or_wait(now, request, &best, survey.ready),
-            None => match survey.last_resort {
-                Some((place, at)) => self.try_last_resort(now, request, place, at),
-                None => self.go_round(now, request),
-            },
+        match (survey.best, survey.last_resort) {
+            // A limit that lasts longer than a breaker's last resort is not waited for.
+            (Some(best), Some((place, at))) if best.free_at.is_some_and(|free_at| at < free_at) => {
+                self.try_last_resort(now, request, place, at)
+            }
+            (Some(best), _) => self.send_or_wait(now, request, &best, survey.ready),
+            (None, Some((place, at))) => self.try_last_resort(now, request, place, at),
+            (None, None) => self.go_round(now, request),
         }
     }
 
@@ -82,6 +86,7 @@ impl Router {
         place: usize,
     ) -> Option<usize> {
         let may_ride = request.conclusion.is_none()
+            && !request.is_in_flight()
             && now < request.deadline
             && request.attempts.len() < request.max_attempts
             && request.call.only.is_none_or(|only| only == place)
@@ -104,8 +109,7 @@ impl Router {
             return self.send(now, request, best.place, ready);
         };
         if let Some((place, at)) = request.reserved
-            && place == best.place
-            && best.is_budget
+            && self.is_place_kept(now, request, place, at)
         {
             return if now < at { Step::Wait(at) } else { self.send(now, request, place, ready) };
         }
@@ -116,7 +120,7 @@ impl Router {
         // never broken.
         let others_failed =
             request.attempts.iter().any(|a| a.end.class() != Some(ErrorClass::RateLimit));
-        if others_failed && !best.is_budget {
+        if others_failed && best.has_budget {
             return self.send(now, request, best.place, ready);
         }
         self.give_up(now, request)
@@ -138,6 +142,21 @@ impl Router {
         let at = limit.map_or(free_at, |limit| limit.reserve(now));
         request.reserved = Some((best.place, at));
         Step::Wait(at)
+    }
+
+    /// Whether a place in the queue of a budget still leads to an attempt.
+    fn is_place_kept(
+        &self,
+        now: Timestamp,
+        request: &Request,
+        place: usize,
+        at: Timestamp,
+    ) -> bool {
+        let standing = self.standing(place, now);
+        !request.is_spent(place)
+            && standing.is_some_and(|standing| {
+                standing.circuit == Circuit::Closed && standing.limited_until <= Some(at)
+            })
     }
 
     fn try_last_resort(
@@ -163,9 +182,8 @@ impl Router {
         if !is_new_round || !request.may_go_round() {
             return self.give_up(now, request);
         }
-        let rounds = u32::from(request.round_start > 0);
-        let pause = PAUSE.saturating_mul(1 << rounds);
-        let until = now.after(pause.mul_f64(1.0 + self.timing.unit() * 0.5));
+        let pause = PAUSE.saturating_mul(1_u32.checked_shl(request.rounds).unwrap_or(u32::MAX));
+        let until = now.after(from_millis(millis(pause) * (1.0 + self.timing.unit() * 0.5)));
         if until.after(ROOM_FOR_ATTEMPT) > request.deadline {
             return self.give_up(now, request);
         }
@@ -221,6 +239,8 @@ impl Router {
             .all(|attempt| attempt.end.class() == Some(ErrorClass::RateLimit));
         let conclusion = if let Some(attempt) = request.telling_error() {
             Conclusion::Error(attempt)
+        } else if let Some(attempt) = request.silent_broadcast() {
+            Conclusion::Indeterminate(attempt)
         } else if now >= request.deadline {
             Conclusion::Deadline { retry_at }
         } else if all_limited && self.is_limited(now, request) {

@@ -18,7 +18,7 @@ use core::time::Duration;
 
 use super::classify::ErrorClass;
 use super::config::BreakerConfig;
-use super::time::Timestamp;
+use super::time::{Timestamp, from_millis, millis};
 
 /// Where a breaker stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,13 +67,15 @@ pub struct Breaker {
 
 impl Breaker {
     /// A breaker as it was saved: consecutive failures, failed and successful trials, opening, last change.
+    /// `generation` must be a new one where attempts may be under way.
     #[must_use]
     pub fn restore(
         (consecutive, reopens, successes): (u32, u32, u32),
         opening: Option<Opening>,
         changed_at: Timestamp,
+        generation: u32,
     ) -> Self {
-        Self { consecutive, reopens, successes, opening, changed_at, ..Self::default() }
+        Self { consecutive, reopens, successes, opening, changed_at, generation, ..Self::default() }
     }
 
     /// Where the breaker stands.
@@ -118,9 +120,10 @@ impl Breaker {
         !core::mem::replace(&mut self.was_tried, true)
     }
 
-    /// Gives the trial permit back without an opinion.
-    pub fn end_trial(&mut self) {
-        self.trial_until = None;
+    /// Gives the permit of the trial that `expires` then back without an opinion. One that has expired and
+    /// ends late has nothing to give back: the permit is another's.
+    pub fn end_trial(&mut self, expires: Timestamp) {
+        self.trial_until = self.trial_until.filter(|until| *until != expires);
     }
 
     /// A success of an attempt of `generation`. Returns whether the state changed.
@@ -166,7 +169,7 @@ impl Breaker {
             }
         }
         let delay = doubled(config.recovery, self.reopens, config.max_recovery);
-        let until = now.after(delay).after(delay.mul_f64(config.jitter * jitter));
+        let until = now.after(delay).after(from_millis(millis(delay) * config.jitter * jitter));
         self.opening = Some(Opening { at: now, until });
         self.successes = 0;
         self.trial_until = None;
@@ -244,7 +247,7 @@ mod tests {
         assert!(breaker.begin_trial(at(10), at(20)), "the first trial of the opening");
         assert!(breaker.is_on_trial_at(at(19)));
         assert!(!breaker.is_on_trial_at(at(20)), "a lost trial expires");
-        breaker.end_trial();
+        breaker.end_trial(at(20));
         assert!(!succeed(&mut breaker, at(11)));
         assert!(succeed(&mut breaker, at(12)));
         assert_eq!(breaker.circuit_at(at(12)), Circuit::Closed);

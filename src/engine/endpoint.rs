@@ -7,7 +7,7 @@ use super::config::{EndpointConfig, TierOrder};
 use super::limit::Limit;
 use super::metrics::Metrics;
 use super::rng::Rng;
-use super::time::Timestamp;
+use super::time::{Timestamp, from_millis};
 
 /// An endpoint that gave an answer this lately is probably alive: a `fetch` that fails without a word may
 /// then be a rate limit that CORS hides.
@@ -65,7 +65,7 @@ impl Rest {
     fn extend(&mut self, now: Timestamp, factor: f64, rng: &mut Rng) {
         let (shortest, longest) = REST;
         let seconds = (shortest + (longest - shortest) * rng.unit()) * factor;
-        let until = now.after(Duration::from_secs_f64(seconds.min(REST_CAP)));
+        let until = now.after(from_millis(seconds.min(REST_CAP) * 1000.0));
         self.until = self.until.max(Some(until));
     }
 }

@@ -6,7 +6,7 @@ use super::method::MethodId;
 use super::router::Router;
 use super::sort::sort_by;
 use super::strategy::{Candidate, Strategy, fastest, latency_weighted};
-use super::time::{Timestamp, micros};
+use super::time::{Timestamp, millis};
 
 /// Where one endpoint ranks for a method, and why.
 #[derive(Clone, Debug)]
@@ -217,7 +217,7 @@ impl Router {
             MethodStatus {
                 method,
                 latency_ms: reading.latency_ms,
-                p95_ms: cell.percentile_at(now, 0.95).map(|taken| micros(taken) as f64 / 1000.0),
+                p95_ms: cell.percentile_at(now, 0.95).map(millis),
                 success_rate: reading.success_rate,
                 calls: reading.calls,
                 total: cell.total(),
@@ -291,5 +291,5 @@ fn order(rows: &mut [Explanation], strategy: Strategy) {
 }
 
 fn millis_until(now: Timestamp, at: Option<Timestamp>) -> f64 {
-    at.map_or(0.0, |at| micros(at.since(now)) as f64 / 1000.0)
+    at.map_or(0.0, |at| millis(at.since(now)))
 }

@@ -6,7 +6,7 @@
 use core::time::Duration;
 
 use super::config::{Budget, RateLimitConfig};
-use super::time::Timestamp;
+use super::time::{Timestamp, from_millis};
 
 /// Rate-limit state of one group.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,13 @@ impl Limit {
         self.bucket.as_ref().map_or(now, |bucket| bucket.admits_at(now))
     }
 
+    /// Gives back a place that will not be used.
+    pub fn give_back(&mut self) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.arrival = bucket.arrival.before(bucket.interval);
+        }
+    }
+
     /// Takes the next place in the budget and returns its time.
     pub fn reserve(&mut self, now: Timestamp) -> Timestamp {
         self.bucket.as_mut().map_or(now, |bucket| bucket.reserve(now))
@@ -71,7 +78,7 @@ struct Bucket {
 
 impl Bucket {
     fn new(budget: &Budget) -> Self {
-        let interval = Duration::from_secs_f64(1.0 / budget.rps);
+        let interval = from_millis(1000.0 / budget.rps);
         let tolerance = interval.saturating_mul(budget.burst.saturating_sub(1));
         Self { interval, tolerance, arrival: Timestamp::ZERO }
     }

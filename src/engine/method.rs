@@ -88,40 +88,36 @@ impl Methods {
     }
 }
 
+/// Reads of the namespace `eth` that do not begin with `get`.
+const ETH_READS: &str = "accounts|blobBaseFee|blockNumber|call|callMany|chainId|coinbase|config|\
+    createAccessList|estimateGas|feeHistory|gasPrice|maxPriorityFeePerGas|mining|protocolVersion|\
+    simulateV1|syncing";
+/// Filters belong to one provider, and reading one consumes it.
+const ETH_UNSAFE_READS: &str = "getFilterChanges|getFilterLogs|getWork";
+/// Reads without a namespace that do not begin with `get`: Solana's.
+const BARE_READS: &str = "simulateTransaction|isBlockhashValid|minimumLedgerSlot";
+/// Namespaces that hold nothing but reads.
+const READING: &str = "net|web3|trace|debug|txpool|rpc";
+
 /// Whether a method may be repeated. Unknown methods are not.
 #[must_use]
 pub fn safety(name: &str) -> Safety {
     let (namespace, verb) = name.split_once('_').unwrap_or(("", name));
-    match (namespace, verb) {
-        ("eth", "sendRawTransaction") => Broadcast,
-        // Filters belong to one provider, and reading one consumes it.
-        ("eth", "getFilterChanges" | "getFilterLogs" | "getWork") => Unsafe,
-        (
-            "eth",
-            "accounts"
-            | "blobBaseFee"
-            | "blockNumber"
-            | "call"
-            | "callMany"
-            | "chainId"
-            | "coinbase"
-            | "config"
-            | "createAccessList"
-            | "estimateGas"
-            | "feeHistory"
-            | "gasPrice"
-            | "maxPriorityFeePerGas"
-            | "mining"
-            | "protocolVersion"
-            | "simulateV1"
-            | "syncing",
-        )
-        | ("net" | "web3" | "trace" | "debug" | "txpool" | "rpc", _)
-        | ("", "simulateTransaction" | "isBlockhashValid" | "minimumLedgerSlot") => Safe,
-        // Reads of every dialect: `eth_getLogs`, `zks_getProof`, Solana's `getBalance`.
-        (_, verb) if verb.starts_with("get") => Safe,
-        _ => Unsafe,
+    let is_eth = namespace == "eth";
+    if is_eth && verb == "sendRawTransaction" {
+        return Broadcast;
     }
+    // `get…` are reads of every dialect: `eth_getLogs`, `zks_getProof`, Solana's `getBalance`.
+    let is_read = (is_eth && is_one_of(ETH_READS, verb))
+        || is_one_of(READING, namespace)
+        || (namespace.is_empty() && is_one_of(BARE_READS, verb))
+        || verb.starts_with("get");
+    if is_read && !(is_eth && is_one_of(ETH_UNSAFE_READS, verb)) { Safe } else { Unsafe }
+}
+
+/// Whether a word is in a list with bars. Comparing with each in turn by a `match` is three times the code.
+fn is_one_of(list: &str, word: &str) -> bool {
+    list.split('|').any(|known| known == word)
 }
 
 /// Time that one attempt deserves, never under 2.5 s.

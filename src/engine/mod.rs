@@ -6,6 +6,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`router`] | the machine: requests, attempts, endpoints; the only place where policies meet |
+//! | [`setup`] | what it routes between |
 //! | `survey`, `advance`, [`outcome`] | its three parts: how the endpoints stand, what to do next, what an answer means |
 //! | [`request`], [`endpoint`] | the state of each |
 //! | [`strategy`] | ranking |
@@ -31,6 +32,7 @@ pub mod raw_tx;
 pub mod request;
 pub mod rng;
 pub mod router;
+pub mod setup;
 mod sort;
 pub mod state;
 pub mod strategy;

@@ -64,7 +64,7 @@ impl Router {
             if let Some(attempt) = request.attempts.get_mut(attempt) {
                 attempt.end = end;
             }
-            router.settle_silence(now, request, end);
+            router.settle_silence(now, request);
             router.decide(now, request, attempt, end, outcome);
             end.class()
         })
@@ -81,12 +81,10 @@ impl Router {
         outcome: Outcome<'_>,
     ) -> AttemptEnd {
         self.free_permits(attempt);
-        let elapsed = now.since(attempt.started);
-        let is_frozen = elapsed > attempt.timeout.saturating_add(FROZEN_AFTER);
+        let is_frozen = is_frozen(now, attempt);
         match outcome {
             Outcome::Success => {
-                let latency = Some(elapsed).filter(|_| !is_frozen);
-                self.praise(now, request, attempt, latency);
+                self.praise(now, request, attempt);
                 AttemptEnd::Success
             }
             Outcome::Error { failure, retry_after } => {
@@ -109,7 +107,7 @@ impl Router {
             Outcome::Timeout => {
                 if !is_frozen && attempt.had_full_time {
                     self.blame(now, request, attempt, ErrorClass::Timeout);
-                } else if !is_frozen {
+                } else if !is_frozen && attempt.counts {
                     self.rest(now, attempt);
                 }
                 failed(ErrorClass::Timeout)
@@ -135,8 +133,7 @@ impl Router {
         match verdict.class {
             // The provider did its work: the answer is the chain's, or the caller's own fault.
             ErrorClass::Revert | ErrorClass::Caller => {
-                let latency = Some(now.since(attempt.started));
-                self.praise(now, request, attempt, latency);
+                self.praise(now, request, attempt);
             }
             ErrorClass::Server | ErrorClass::Auth | ErrorClass::Network | ErrorClass::Timeout => {
                 self.blame(now, request, attempt, verdict.class);
@@ -174,22 +171,17 @@ impl Router {
         if let Some(endpoint) = self.endpoints.get_mut(attempt.endpoint) {
             endpoint.in_flight = endpoint.in_flight.saturating_sub(1);
             if attempt.is_trial && attempt.generation == endpoint.breaker.generation() {
-                endpoint.breaker.end_trial();
+                endpoint.breaker.end_trial(attempt.started.after(attempt.timeout));
             }
         }
     }
 
     /// The endpoint did its work.
-    fn praise(
-        &mut self,
-        now: Timestamp,
-        request: &Request,
-        attempt: &Attempt,
-        latency: Option<Duration>,
-    ) {
+    fn praise(&mut self, now: Timestamp, request: &Request, attempt: &Attempt) {
         let Some(endpoint) = self.endpoints.get_mut(attempt.endpoint) else {
             return;
         };
+        let latency = (!is_frozen(now, attempt)).then(|| now.since(attempt.started));
         endpoint.note_answer(now);
         if !attempt.counts {
             return;
@@ -250,12 +242,8 @@ impl Router {
     }
 
     /// Blames the silent once anything else came back: then the network works, and silence was theirs.
-    fn settle_silence(&mut self, now: Timestamp, request: &mut Request, end: AttemptEnd) {
-        let says_nothing = matches!(
-            end.class(),
-            Some(ErrorClass::Network | ErrorClass::Abort | ErrorClass::Timeout)
-        );
-        if says_nothing || request.silent.is_empty() {
+    fn settle_silence(&mut self, now: Timestamp, request: &mut Request) {
+        if !request.attempts.iter().any(|attempt| has_spoken(attempt.end)) {
             return;
         }
         for number in core::mem::take(&mut request.silent) {
@@ -306,6 +294,12 @@ impl Router {
         conclusion: Conclusion,
     ) {
         request.conclusion = Some(conclusion);
+        if let Some((place, _)) = request.reserved.take()
+            && let Some(endpoint) = self.endpoints.get(place)
+            && let Some(limit) = self.limits.get_mut(endpoint.group)
+        {
+            limit.give_back();
+        }
         let silent = core::mem::take(&mut request.silent);
         // Several endpoints silent together, and nothing else heard: that is our own network. A single one
         // cannot be told from it, and is asked again as a last resort anyway.
@@ -339,6 +333,22 @@ impl Router {
     }
 }
 
+/// Whether anything came back from the network.
+fn has_spoken(end: AttemptEnd) -> bool {
+    !matches!(
+        end,
+        AttemptEnd::InFlight
+            | AttemptEnd::Failed {
+                class: ErrorClass::Network | ErrorClass::Abort | ErrorClass::Timeout,
+                ..
+            }
+    )
+}
+
+fn is_frozen(now: Timestamp, attempt: &Attempt) -> bool {
+    now.since(attempt.started) > attempt.timeout.saturating_add(FROZEN_AFTER)
+}
+
 fn failed(class: ErrorClass) -> AttemptEnd {
     AttemptEnd::Failed { class, answered: false, not_executed: false }
 }
@@ -365,7 +375,7 @@ fn conclusion(
 ) -> Option<Conclusion> {
     match class {
         ErrorClass::Revert | ErrorClass::Caller => Some(Conclusion::Error(attempt)),
-        ErrorClass::Abort => None,
+        ErrorClass::Abort if request.safety != Safety::Unsafe => None,
         _ if request.safety == Safety::Unsafe && !not_executed => Some(if answered {
             Conclusion::Error(attempt)
         } else {

@@ -3,8 +3,8 @@
 //! A signed transaction is the same wherever it goes, so a client that got "already known", or no
 //! answer at all, can still name the transaction it sent.
 
-use sha3::{Digest, Keccak256};
-
+/// Bytes that Keccak-256 absorbs before each permutation.
+const RATE: usize = 136;
 /// The type byte of a transaction that travels with blobs (EIP-4844).
 const BLOB_TYPE: u8 = 0x03;
 /// From here on a first byte begins an RLP list: a legacy transaction.
@@ -59,12 +59,33 @@ const fn nibble(digit: u8) -> Option<u8> {
     }
 }
 
+/// Keccak-256, with the padding of before it became SHA-3.
 fn keccak(parts: &[&[u8]]) -> [u8; 32] {
-    let mut hasher = Keccak256::new();
-    for part in parts {
-        hasher.update(part);
+    let mut lanes = [0; 25];
+    let mut at = 0;
+    for byte in parts.iter().copied().flatten() {
+        absorb(&mut lanes, at, *byte);
+        at += 1;
+        if at == RATE {
+            keccak::f1600(&mut lanes);
+            at = 0;
+        }
     }
-    hasher.finalize().into()
+    absorb(&mut lanes, at, 0x01);
+    absorb(&mut lanes, RATE - 1, 0x80);
+    keccak::f1600(&mut lanes);
+    let mut hash = [0; 32];
+    for (bytes, lane) in hash.as_chunks_mut().0.iter_mut().zip(lanes) {
+        *bytes = lane.to_le_bytes();
+    }
+    hash
+}
+
+/// Adds a byte to the state, which is little-endian.
+fn absorb(lanes: &mut [u64; 25], at: usize, byte: u8) {
+    if let Some(lane) = lanes.get_mut(at / 8) {
+        *lane ^= u64::from(byte) << (at % 8 * 8);
+    }
 }
 
 /// The list that was signed: the payload itself, or the first element of the wrapper.

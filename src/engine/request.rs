@@ -165,6 +165,8 @@ pub struct Request {
     pub(super) attempts: Vec<Attempt>,
     /// First attempt of the current round; an endpoint is asked once a round.
     pub(super) round_start: usize,
+    /// Rounds that are over.
+    pub(super) rounds: u32,
     pub(super) pause_until: Option<Timestamp>,
     /// A place in an endpoint's budget, and its time.
     pub(super) reserved: Option<(usize, Timestamp)>,
@@ -235,6 +237,15 @@ impl Request {
                 }
             )
         })
+    }
+
+    /// The first attempt at sending a raw transaction that may have been executed.
+    pub(super) fn silent_broadcast(&self) -> Option<usize> {
+        let is_silent = |attempt: &Attempt| {
+            matches!(attempt.end, AttemptEnd::Failed { answered: false, not_executed: false, .. })
+        };
+        let is_broadcast = self.safety == Safety::Broadcast;
+        self.attempts.iter().position(|attempt| is_broadcast && is_silent(attempt))
     }
 
     /// Whether an earlier attempt may have been executed.

@@ -10,7 +10,7 @@ use super::breaker::{Breaker, Opening};
 use super::method::MethodId;
 use super::metrics::{Cell, STALE_AFTER};
 use super::router::Router;
-use super::time::Timestamp;
+use super::time::{Timestamp, from_millis};
 
 /// What is known of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,22 +84,27 @@ impl Router {
     ) {
         let now = self.observe(now);
         let Some(endpoint) = self.endpoints.get_mut(place) else { return };
+        let Some(settings) = self.settings.get(endpoint.profile) else { return };
         let before = |ago: Duration| now.before(ago.saturating_add(elapsed));
         let saved = &state.breaker;
         let changed_at = before(saved.changed_ago);
-        if changed_at >= endpoint.breaker.changed_at {
-            let opening = saved.opened.map(|(ago, span)| {
-                let at = before(ago);
-                Opening { at, until: at.after(span) }
-            });
-            let counts = (saved.consecutive, saved.reopens, saved.successes);
-            endpoint.breaker = Breaker::restore(counts, opening, changed_at);
+        let opening = saved.opened.map(|(ago, span)| {
+            let at = before(ago);
+            Opening { at, until: at.after(span.min(settings.breaker.longest_opening())) }
+        });
+        let counts = (saved.consecutive, saved.reopens, saved.successes);
+        let known = &endpoint.breaker;
+        let next_generation = known.generation().wrapping_add(1);
+        let restored = Breaker::restore(counts, opening, changed_at, next_generation);
+        let news = |breaker: &Breaker| (breaker.changed_at, breaker.circuit_at(now));
+        if news(&restored) >= news(known) {
+            endpoint.breaker = restored;
         }
         endpoint.metrics.restore(now, None, state.all.to_cell(now, elapsed));
         for (method, cell) in &state.methods {
             endpoint.metrics.restore(now, Some(*method), cell.to_cell(now, elapsed));
         }
-        let left = state.limited_for.saturating_sub(elapsed);
+        let left = state.limited_for.saturating_sub(elapsed).min(settings.rate_limit.max);
         let group = endpoint.group;
         if let Some(limit) = self.limits.get_mut(group).filter(|_| !left.is_zero()) {
             limit.until = limit.until.max(Some(now.after(left)));
@@ -109,7 +114,7 @@ impl Router {
 
 impl CellState {
     fn of(cell: &Cell, now: Timestamp) -> Self {
-        let latency = cell.read_at(now).latency_ms.map(|ms| Duration::from_secs_f64(ms / 1000.0));
+        let latency = cell.read_at(now).latency_ms.map(from_millis);
         Self { latency, samples: cell.samples_at(now).collect() }
     }
 

@@ -7,7 +7,6 @@ use super::breaker::Circuit;
 use super::classify::ErrorClass;
 use super::request::Request;
 use super::router::Router;
-use super::sort::sort_by;
 use super::strategy::Rank;
 use super::time::Timestamp;
 
@@ -24,7 +23,10 @@ pub(super) struct Choice {
     pub(super) free_at: Option<Timestamp>,
     /// Whether that limit is the configured budget.
     pub(super) is_budget: bool,
+    /// Whether the configured budget admits a request now.
+    pub(super) has_budget: bool,
     circuit: Circuit,
+    is_resting: bool,
 }
 
 /// Order of attempts: suitable before unsuitable, then health, then the soonest free, then (if a block was
@@ -65,24 +67,6 @@ pub(super) struct Survey {
 }
 
 impl Router {
-    /// The endpoints that may be asked, in the order of attempts as of now.
-    #[must_use]
-    pub fn ranking(&self, now: Timestamp, handle: u32) -> Vec<usize> {
-        let Some(request) = self.requests.get(handle) else {
-            return Vec::new();
-        };
-        let Some(pool) = self.pools.get(request.call.pool) else {
-            return Vec::new();
-        };
-        let places = pool.endpoints.iter().copied().enumerate();
-        let mut choices: Vec<Choice> = places
-            .filter(|(_, place)| request.call.only.is_none_or(|only| only == *place))
-            .filter_map(|(position, place)| self.appraise(now, request, position, place, false))
-            .collect();
-        sort_by(&mut choices, |a, b| a.order.compare(&b.order));
-        choices.iter().map(|choice| choice.place).collect()
-    }
-
     /// One pass over the pool.
     pub(super) fn survey(&self, now: Timestamp, request: &Request) -> Survey {
         let mut survey = Survey::default();
@@ -103,7 +87,7 @@ impl Router {
                 survey.ready += 1;
                 if choice.circuit == Circuit::Closed {
                     survey.has_closed |= choice.order.tier == 1;
-                } else if !choice.order.unsuitable {
+                } else if !choice.order.unsuitable && !choice.is_resting {
                     keep_better(&mut survey.trial, &choice);
                 }
             }
@@ -130,7 +114,9 @@ impl Router {
             place,
             free_at,
             is_budget: standing.budget_at > standing.limited_until,
+            has_budget: standing.budget_at.is_none(),
             circuit: standing.circuit,
+            is_resting: standing.resting_until.is_some(),
             order: Order {
                 unsuitable: self.is_unsuitable(now, request, place),
                 tier,
@@ -164,30 +150,34 @@ impl Router {
         let at = if endpoint.breaker.is_on_trial_at(now) {
             now.after(POLL)
         } else {
-            endpoint.breaker.last_resort_at().max(now)
+            let free_at = self.standing(place, now).and_then(|standing| standing.free_at());
+            endpoint.breaker.last_resort_at().max(free_at.unwrap_or(now))
         };
         if survey.last_resort.is_none_or(|(_, sooner)| at < sooner) {
             survey.last_resort = Some((place, at));
         }
     }
 
-    /// Whether any endpoint that may answer is limited.
+    /// Whether every endpoint that may answer is limited.
     pub(super) fn is_limited(&self, now: Timestamp, request: &Request) -> bool {
-        let places = self.pools.get(request.call.pool).map_or(&[][..], |pool| &pool.endpoints);
-        places
-            .iter()
-            .filter(|place| request.call.only.is_none_or(|only| only == **place))
-            .filter_map(|place| self.standing(*place, now))
-            .any(|standing| standing.free_at().is_some())
+        let places = self.askable(request);
+        let mut standings = places.filter_map(|place| self.standing(place, now)).peekable();
+        standings.peek().is_some() && standings.all(|standing| standing.free_at().is_some())
     }
 
-    /// When the first endpoint of the pool may be asked again.
+    /// Every endpoint that may answer a request.
+    fn askable(&self, request: &Request) -> impl Iterator<Item = usize> {
+        let places = self.pools.get(request.call.pool).map_or(&[][..], |pool| &pool.endpoints);
+        let only = request.call.only;
+        places.iter().copied().filter(move |place| only.is_none_or(|only| only == *place))
+    }
+
+    /// When the first endpoint that may answer may be asked again.
     pub(super) fn retry_at(&self, now: Timestamp, request: &Request) -> Option<Timestamp> {
-        let pool = self.pools.get(request.call.pool)?;
-        let times = pool.endpoints.iter().filter_map(|place| {
-            let standing = self.standing(*place, now)?;
+        let times = self.askable(request).filter_map(|place| {
+            let standing = self.standing(place, now)?;
             let breaker = match standing.circuit {
-                Circuit::Open => self.endpoints.get(*place)?.breaker.last_resort_at(),
+                Circuit::Open => self.endpoints.get(place)?.breaker.last_resort_at(),
                 _ => now,
             };
             Some(breaker.max(standing.free_at().unwrap_or(now)))

@@ -55,15 +55,23 @@ impl Timestamp {
 /// Whole microseconds of a span, saturating.
 #[must_use]
 pub const fn micros(span: Duration) -> u64 {
-    let micros = span.as_micros();
-    if micros > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        #[expect(clippy::cast_possible_truncation, reason = "compared with u64::MAX above")]
-        {
-            micros as u64
-        }
-    }
+    span.as_secs().saturating_mul(1_000_000).saturating_add(span.subsec_micros() as u64)
+}
+
+/// A span in milliseconds.
+#[must_use]
+pub fn millis(span: Duration) -> f64 {
+    micros(span) as f64 / 1000.0
+}
+
+/// The span of so many milliseconds, to the microsecond; zero for what is negative or not a number.
+///
+/// The library's way from a number to a span panics for some of them, and the texts weigh more than the
+/// engine's arithmetic.
+#[must_use]
+pub fn from_millis(millis: f64) -> Duration {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    Duration::from_micros((millis * 1000.0 + 0.5) as u64)
 }
 
 /// Makes the host's clock readings monotonic.
@@ -81,10 +89,10 @@ impl HostClock {
     /// passed.
     pub fn at(&mut self, reading_ms: f64) -> Timestamp {
         if reading_ms.is_finite() {
-            // The origin is one second before the first reading, so that "before" has room.
+            // The origin is a day before the first reading: room for what was learnt before, elsewhere.
             let elapsed_ms = match self.last_reading {
                 Some(last) => (reading_ms - last).max(0.0),
-                None => 1000.0,
+                None => 86_400_000.0,
             };
             self.last_reading = Some(reading_ms);
             #[expect(
@@ -119,6 +127,18 @@ mod tests {
         assert_eq!(clock.at(f64::NAN), start);
         assert_eq!(clock.at(f64::INFINITY), start);
         assert_eq!(clock.at(2.0).since(start), Duration::from_millis(2));
+    }
+
+    #[test]
+    fn milliseconds_are_kept_to_the_microsecond_and_nonsense_is_no_time() {
+        for micros in [0, 1, 999, 33_333, 1_234_567_891] {
+            let span = Duration::from_micros(micros);
+            assert_eq!(from_millis(millis(span)), span);
+        }
+        for nonsense in [-1.0, f64::NAN, f64::NEG_INFINITY] {
+            assert_eq!(from_millis(nonsense), Duration::ZERO);
+        }
+        assert_eq!(from_millis(f64::INFINITY), Duration::from_micros(u64::MAX));
     }
 
     #[test]

@@ -8,20 +8,21 @@ use core::time::Duration;
 
 use wasm_bindgen::prelude::*;
 
-use super::engine::{Engine, millis, span, strategy_of};
+use super::engine::{Engine, strategy_of};
 use crate::engine::method::MethodId;
 use crate::engine::router::News;
 use crate::engine::state::{BreakerState, CellState, EndpointState};
+use crate::engine::time::{from_millis, millis};
 
 #[wasm_bindgen]
 impl Engine {
     /// Where each provider of a chain ranks for a method, in the expected order.
     #[must_use]
     pub fn explain(&self, now: f64, pool: usize, method: usize, strategy: u32) -> Vec<f64> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
         let Some(method) = MethodId::from_index(method) else { return Vec::new() };
-        let rows = inner.router.explain(now, pool, method, strategy_of(strategy));
+        let rows = this.router.explain(now, pool, method, strategy_of(strategy));
         rows.iter()
             .flat_map(|row| {
                 [
@@ -47,9 +48,9 @@ impl Engine {
     /// The state of one provider, then one run per method.
     #[must_use]
     pub fn status(&self, now: f64, endpoint: usize) -> Vec<f64> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
-        let Some(status) = inner.router.status(now, endpoint) else { return Vec::new() };
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
+        let Some(status) = this.router.status(now, endpoint) else { return Vec::new() };
         let mut numbers = vec![
             f64::from(status.circuit as u8),
             status.reopens_in_ms,
@@ -81,8 +82,8 @@ impl Engine {
     #[wasm_bindgen(js_name = methodName)]
     #[must_use]
     pub fn method_name(&self, method: usize) -> String {
-        let inner = self.inner.borrow();
         let method = MethodId::from_index(method);
+        let inner = self.inner();
         method.map_or("", |method| inner.router.method_name(method)).to_owned()
     }
 
@@ -91,9 +92,9 @@ impl Engine {
     #[wasm_bindgen(js_name = exportState)]
     #[must_use]
     pub fn export_state(&self, now: f64, endpoint: usize) -> Vec<f64> {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
-        let Some(state) = inner.router.export(now, endpoint) else { return Vec::new() };
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
+        let Some(state) = this.router.export(now, endpoint) else { return Vec::new() };
         let breaker = &state.breaker;
         let opened = breaker.opened.map(|(ago, span)| (millis(ago), millis(span)));
         let mut numbers = vec![
@@ -116,11 +117,10 @@ impl Engine {
     /// breaks by them.
     #[wasm_bindgen(js_name = importState)]
     pub fn import_state(&self, now: f64, endpoint: usize, numbers: &[f64], elapsed_ms: f64) {
-        let inner = &mut *self.inner.borrow_mut();
-        let now = inner.clock.at(now);
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
         let Some(state) = read_state(numbers) else { return };
-        let elapsed = span(elapsed_ms).unwrap_or_default();
-        inner.router.import(now, endpoint, &state, elapsed);
+        this.router.import(now, endpoint, &state, from_millis(elapsed_ms));
     }
 
     /// The next news as `[kind, endpoint, circuit or milliseconds]`; empty if there is none. Kind 0 is a
@@ -128,7 +128,7 @@ impl Engine {
     #[wasm_bindgen(js_name = pollNews)]
     #[must_use]
     pub fn poll_news(&self) -> Vec<f64> {
-        match self.inner.borrow_mut().router.poll_news() {
+        match self.inner().router.poll_news() {
             None => Vec::new(),
             Some(News::Circuit { endpoint, circuit }) => {
                 vec![0.0, endpoint as f64, f64::from(circuit as u8)]
@@ -184,5 +184,5 @@ fn count(number: f64) -> u32 {
 }
 
 fn duration(millis: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(millis / 1000.0).ok()
+    (millis >= 0.0).then(|| from_millis(millis))
 }

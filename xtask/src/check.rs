@@ -2,14 +2,10 @@
 
 use std::time::Instant;
 
-use crate::shell::{Outcome, Run, cargo, files, node, program, read, root};
+use crate::shell::{Outcome, Run, cargo, files, node, program};
 use crate::{package, tools};
 
-const TEST_SCRIPT: &str = ".test.mjs";
-
-/// A check that ran, or the reason why there was nothing to run.
-type Checked = Outcome<Option<&'static str>>;
-type Check = (&'static str, fn() -> Checked);
+type Check = (&'static str, fn() -> Outcome);
 
 const QUICK: &[Check] = &[
     ("format", format),
@@ -42,11 +38,10 @@ pub fn run(is_quick: bool) -> Outcome {
         let outcome = check();
         let seconds = start.elapsed().as_secs_f64();
         match outcome {
-            Ok(None) => {
+            Ok(()) => {
                 passed += 1;
                 println!("   {name}: ok, {seconds:.1} s");
             }
-            Ok(Some(reason)) => println!("   {name}: skipped, {reason}"),
             Err(message) => {
                 println!("   {name}: FAILED, {seconds:.1} s");
                 failures.push(format!("{name}: {message}"));
@@ -61,61 +56,51 @@ pub fn run(is_quick: bool) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err("not everything passed".into()) }
 }
 
-fn ran(outcome: Outcome) -> Checked {
-    outcome.map(|()| None)
-}
-
-fn format() -> Checked {
+fn format() -> Outcome {
     tools::rust("fmt")?;
-    ran(cargo(&["fmt", "--all", "--check"]).run())
+    cargo(&["fmt", "--all", "--check"]).run()
 }
 
-fn lints() -> Checked {
+fn lints() -> Outcome {
     tools::rust("clippy")?;
     let words = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    ran(cargo(&words).run())
+    cargo(&words).run()
 }
 
-fn wasm_lints() -> Checked {
+fn wasm_lints() -> Outcome {
     tools::wasm_target()?;
     let words = ["clippy", "--quiet", "--lib", "--target", tools::WASM, "--", "-D", "warnings"];
-    ran(cargo(&words).run())
+    cargo(&words).run()
 }
 
-fn native_tests() -> Checked {
-    ran(cargo(&["test", "--quiet", "--workspace"]).run())
+fn native_tests() -> Outcome {
+    cargo(&["test", "--quiet", "--workspace"]).run()
 }
 
-fn documentation() -> Checked {
+fn documentation() -> Outcome {
     let words = ["doc", "--quiet", "--no-deps", "--document-private-items"];
-    ran(cargo(&words).env("RUSTDOCFLAGS", "-D warnings").run())
+    cargo(&words).env("RUSTDOCFLAGS", "-D warnings").run()
 }
 
-fn package_build() -> Checked {
-    ran(package::build())
+fn package_build() -> Outcome {
+    package::build()
 }
 
-fn size() -> Checked {
-    if !root().join("size-budget.json").exists() {
-        return Ok(Some("no size-budget.json: cargo xtask size --update writes it"));
-    }
-    ran(node("xtask/size.mjs").run())
+fn size() -> Outcome {
+    node("xtask/size.mjs").run()
 }
 
-fn dependencies() -> Checked {
+fn dependencies() -> Outcome {
     tools::cargo_deny()?;
-    ran(cargo(&["deny", "--log-level", "warn", "check", "bans", "licenses", "sources"]).run())
+    cargo(&["deny", "--log-level", "warn", "check", "bans", "licenses", "sources"]).run()
 }
 
-fn own_types() -> Checked {
-    ran(typecheck("."))
+fn own_types() -> Outcome {
+    typecheck(".")
 }
 
-fn public_types() -> Checked {
-    if files("tests/types", ".ts").is_empty() {
-        return Ok(Some("no tests/types/*.ts"));
-    }
-    ran(typecheck("tests/types"))
+fn public_types() -> Outcome {
+    typecheck("tests/types")
 }
 
 fn typecheck(project: &str) -> Outcome {
@@ -123,56 +108,38 @@ fn typecheck(project: &str) -> Outcome {
     node("node_modules/typescript/bin/tsc").args(["-p", project]).run()
 }
 
-fn wasm_tests_in_node() -> Checked {
-    wasm_tests(false, Ok)
+fn wasm_tests_in_node() -> Outcome {
+    wasm_tests("replay")?.run()
 }
 
-fn wasm_tests_in_chromium() -> Checked {
-    wasm_tests(true, |run| Ok(run.env("CHROMEDRIVER", tools::chromium()?.driver)))
+fn wasm_tests_in_chromium() -> Outcome {
+    wasm_tests("web")?.env("CHROMEDRIVER", tools::chromium()?.driver).run()
 }
 
-/// A file of tests says by itself whether it is for wasm, and whether for a browser.
-fn wasm_tests(in_browser: bool, prepare: impl FnOnce(Run) -> Outcome<Run>) -> Checked {
-    let mut options = Vec::new();
-    for path in files("tests", ".rs") {
-        let text = String::from_utf8_lossy(&read(&path)?).into_owned();
-        let is_for_browser =
-            text.contains("run_in_browser") || text.contains("run_in_dedicated_worker");
-        if text.contains("wasm_bindgen_test") && is_for_browser == in_browser {
-            let name = path.trim_start_matches("tests/").trim_end_matches(".rs");
-            options.extend(["--test".to_owned(), name.to_owned()]);
-        }
-    }
-    if options.is_empty() {
-        return Ok(Some("no such file in tests/"));
-    }
+/// One file of tests, compiled to wasm. The runner is named in .cargo/config.toml; `wasm-pack test` does the
+/// same, but builds all the native tests for wasm first.
+fn wasm_tests(name: &str) -> Outcome<Run> {
     tools::wasm_target()?;
     tools::wasm_bindgen()?;
-    // The runner is named in .cargo/config.toml. wasm-pack would do the same, but builds all the native
-    // tests for wasm first.
-    let tests = cargo(&["test", "--target", tools::WASM]).args(options);
-    ran(prepare(tests)?.run())
+    Ok(cargo(&["test", "--target", tools::WASM, "--test", name]))
 }
 
-fn node_tests() -> Checked {
-    tools::node_modules()?;
-    let tests = files("tests/node", TEST_SCRIPT);
-    if tests.is_empty() {
-        return Ok(Some("no tests/node/*.test.mjs"));
-    }
-    ran(node_test_runner(tests).run())
+fn node_tests() -> Outcome {
+    node_test_runner("tests/node")?.run()
 }
 
-fn browser_tests() -> Checked {
-    let tests = files("tests/browser", TEST_SCRIPT);
-    if tests.is_empty() {
-        return Ok(Some("no tests/browser/*.test.mjs"));
-    }
-    tools::node_modules()?;
-    ran(node_test_runner(tests).env("CHROMIUM", tools::chromium()?.browser).run())
+fn browser_tests() -> Outcome {
+    node_test_runner("tests/browser")?.env("CHROMIUM", tools::chromium()?.browser).run()
 }
 
 /// The files are named one by one: what a bare folder means differs between versions of Node.
-fn node_test_runner(tests: Vec<String>) -> Run {
-    program("node").args(["--test", "--test-reporter=spec", "--test-timeout=300000"]).args(tests)
+fn node_test_runner(folder: &str) -> Outcome<Run> {
+    tools::node_modules()?;
+    let tests = files(folder, ".test.mjs");
+    if tests.is_empty() {
+        return Err(format!("{folder} has no tests"));
+    }
+    Ok(program("node")
+        .args(["--test", "--test-reporter=spec", "--test-timeout=300000"])
+        .args(tests))
 }

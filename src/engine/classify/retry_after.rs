@@ -131,14 +131,14 @@ fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let length = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (word, rest) = text.split_at_checked(length)?;
-    let is = |names: &[&str]| names.iter().any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
-    let seconds = if is(&["s", "sec", "secs", "second", "seconds"]) {
+    let is = |names: &str| names.split('|').any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+    let seconds = if is("s|sec|secs|second|seconds") {
         1.0
-    } else if is(&["ms", "msec", "millis", "millisecond", "milliseconds"]) {
+    } else if is("ms|msec|millis|millisecond|milliseconds") {
         0.001
-    } else if is(&["m", "min", "mins", "minute", "minutes"]) {
+    } else if is("m|min|mins|minute|minutes") {
         60.0
-    } else if is(&["h", "hr", "hour", "hours"]) {
+    } else if is("h|hr|hour|hours") {
         3600.0
     } else {
         return None;

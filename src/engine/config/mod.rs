@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use super::classify::{ErrorClass, Rule};
 use super::strategy::Strategy;
+use super::time::{from_millis, millis};
 
 mod set;
 
@@ -56,6 +57,12 @@ impl BreakerConfig {
         success_threshold: 2,
         jitter: 0.05,
     };
+
+    /// The longest time from opening to half-open.
+    #[must_use]
+    pub fn longest_opening(&self) -> Duration {
+        from_millis(millis(self.max_recovery.max(self.recovery)) * (1.0 + self.jitter))
+    }
 
     /// How many consecutive failures open the breaker when the last is of `class`.
     #[must_use]

@@ -3,9 +3,8 @@
 //! A path and a number are all that has to cross from JavaScript, and the range stands beside the field that
 //! it guards.
 
-use core::time::Duration;
-
-use super::{Budget, ConfigError, EndpointConfig, Settings};
+use super::{BreakerConfig, Budget, ConfigError, EndpointConfig, Settings};
+use crate::engine::time::from_millis;
 
 const HOUR_MS: f64 = 3_600_000.0;
 const DAY_MS: f64 = 86_400_000.0;
@@ -25,76 +24,56 @@ impl Given<'_> {
         Err(ConfigError { path: self.path.to_owned(), value: self.value, min, max })
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "every range of a count lies within u32"
-    )]
     fn count(&self, min: f64, max: f64) -> Result<u32, ConfigError> {
-        self.within(min, max).map(|value| value as u32)
-    }
-
-    fn millis(&self, min: f64, max: f64) -> Result<Duration, ConfigError> {
-        self.within(min, max).map(|value| Duration::from_secs_f64(value / 1000.0))
+        self.within(min, max).map(whole)
     }
 }
 
-/// Where a number goes.
-#[derive(Clone, Copy)]
-enum Field {
-    Count(fn(&mut Settings) -> &mut u32),
-    Number(fn(&mut Settings) -> &mut f64),
-    Span(fn(&mut Settings) -> &mut Duration),
-    OptionalSpan(fn(&mut Settings) -> &mut Option<Duration>),
-    Attempts,
-    AllThresholds,
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "every range of a count lies within u32"
+)]
+fn whole(value: f64) -> u32 {
+    value as u32
 }
 
-use Field::{AllThresholds, Attempts, Count, Number, OptionalSpan, Span};
+/// Puts a number that is within its range into its field.
+type Put = fn(&mut Settings, f64);
 
 /// Every number of a profile: its path, its range, its place.
-static FIELDS: [(&str, f64, f64, Field); 21] = [
-    ("deadlineMs", 1.0, DAY_MS, OptionalSpan(|s| &mut s.deadline)),
-    ("attemptTimeoutMs", 1.0, DAY_MS, OptionalSpan(|s| &mut s.attempt_timeout)),
-    ("maxAttempts", 1.0, 16.0, Attempts),
-    ("rateLimit.defaultMs", 0.0, HOUR_MS, Span(|s| &mut s.rate_limit.default)),
-    ("rateLimit.maxMs", 0.0, DAY_MS, Span(|s| &mut s.rate_limit.max)),
-    ("strategies.fastest.minCalls", 0.0, 32.0, Count(|s| &mut s.fastest.min_calls)),
-    ("strategies.fastest.minSuccessRate", 0.0, 1.0, Number(|s| &mut s.fastest.min_success_rate)),
-    ("strategies.latencyWeighted.beta", 0.0, 10.0, Number(|s| &mut s.latency_weighted.beta)),
-    (
-        "strategies.latencyWeighted.msFloor",
-        0.001,
-        60_000.0,
-        Number(|s| &mut s.latency_weighted.ms_floor),
-    ),
-    (
-        "strategies.latencyWeighted.exploreFloor",
-        0.0,
-        1.0,
-        Number(|s| &mut s.latency_weighted.explore_floor),
-    ),
-    (
-        "strategies.latencyWeighted.minCalls",
-        0.0,
-        32.0,
-        Count(|s| &mut s.latency_weighted.min_calls),
-    ),
-    (
-        "strategies.latencyWeighted.minSuccessRate",
-        0.0,
-        1.0,
-        Number(|s| &mut s.latency_weighted.min_success_rate),
-    ),
-    ("circuitBreaker.failureThreshold", 1.0, 1000.0, AllThresholds),
-    ("circuitBreaker.thresholds.server", 1.0, 1000.0, Count(|s| &mut s.breaker.server)),
-    ("circuitBreaker.thresholds.network", 1.0, 1000.0, Count(|s| &mut s.breaker.network)),
-    ("circuitBreaker.thresholds.timeout", 1.0, 1000.0, Count(|s| &mut s.breaker.timeout)),
-    ("circuitBreaker.thresholds.auth", 1.0, 1000.0, Count(|s| &mut s.breaker.auth)),
-    ("circuitBreaker.recoveryMs", 10.0, HOUR_MS, Span(|s| &mut s.breaker.recovery)),
-    ("circuitBreaker.maxRecoveryMs", 10.0, DAY_MS, Span(|s| &mut s.breaker.max_recovery)),
-    ("circuitBreaker.successThreshold", 1.0, 100.0, Count(|s| &mut s.breaker.success_threshold)),
-    ("circuitBreaker.jitter", 0.0, 1.0, Number(|s| &mut s.breaker.jitter)),
+static FIELDS: [(&str, f64, f64, Put); 21] = [
+    ("deadlineMs", 1.0, DAY_MS, |s, v| s.deadline = Some(from_millis(v))),
+    ("attemptTimeoutMs", 1.0, DAY_MS, |s, v| s.attempt_timeout = Some(from_millis(v))),
+    ("maxAttempts", 1.0, 16.0, |s, v| s.max_attempts = Some(whole(v))),
+    ("rateLimit.defaultMs", 0.0, HOUR_MS, |s, v| s.rate_limit.default = from_millis(v)),
+    ("rateLimit.maxMs", 0.0, DAY_MS, |s, v| s.rate_limit.max = from_millis(v)),
+    ("strategies.fastest.minCalls", 0.0, 32.0, |s, v| s.fastest.min_calls = whole(v)),
+    ("strategies.fastest.minSuccessRate", 0.0, 1.0, |s, v| s.fastest.min_success_rate = v),
+    ("strategies.latencyWeighted.beta", 0.0, 10.0, |s, v| s.latency_weighted.beta = v),
+    ("strategies.latencyWeighted.msFloor", 0.001, 60_000.0, |s, v| s.latency_weighted.ms_floor = v),
+    ("strategies.latencyWeighted.exploreFloor", 0.0, 1.0, |s, v| {
+        s.latency_weighted.explore_floor = v;
+    }),
+    ("strategies.latencyWeighted.minCalls", 0.0, 32.0, |s, v| {
+        s.latency_weighted.min_calls = whole(v);
+    }),
+    ("strategies.latencyWeighted.minSuccessRate", 0.0, 1.0, |s, v| {
+        s.latency_weighted.min_success_rate = v;
+    }),
+    ("circuitBreaker.failureThreshold", 1.0, 1000.0, |s, v| {
+        let all = whole(v);
+        s.breaker =
+            BreakerConfig { server: all, network: all, timeout: all, auth: all, ..s.breaker };
+    }),
+    ("circuitBreaker.thresholds.server", 1.0, 1000.0, |s, v| s.breaker.server = whole(v)),
+    ("circuitBreaker.thresholds.network", 1.0, 1000.0, |s, v| s.breaker.network = whole(v)),
+    ("circuitBreaker.thresholds.timeout", 1.0, 1000.0, |s, v| s.breaker.timeout = whole(v)),
+    ("circuitBreaker.thresholds.auth", 1.0, 1000.0, |s, v| s.breaker.auth = whole(v)),
+    ("circuitBreaker.recoveryMs", 10.0, HOUR_MS, |s, v| s.breaker.recovery = from_millis(v)),
+    ("circuitBreaker.maxRecoveryMs", 10.0, DAY_MS, |s, v| s.breaker.max_recovery = from_millis(v)),
+    ("circuitBreaker.successThreshold", 1.0, 100.0, |s, v| s.breaker.success_threshold = whole(v)),
+    ("circuitBreaker.jitter", 0.0, 1.0, |s, v| s.breaker.jitter = v),
 ];
 
 impl Settings {
@@ -104,24 +83,10 @@ impl Settings {
     /// The number is out of its range, or (with an empty range) the path is not known.
     pub fn set(&mut self, path: &str, value: f64) -> Result<(), ConfigError> {
         let given = Given { path, value };
-        let Some((_, min, max, field)) = FIELDS.iter().find(|(known, ..)| *known == path) else {
+        let Some((_, min, max, put)) = FIELDS.iter().find(|(known, ..)| *known == path) else {
             return Err(unknown(path, value));
         };
-        match field {
-            Count(place) => *place(self) = given.count(*min, *max)?,
-            Number(place) => *place(self) = given.within(*min, *max)?,
-            Span(place) => *place(self) = given.millis(*min, *max)?,
-            OptionalSpan(place) => *place(self) = Some(given.millis(*min, *max)?),
-            Attempts => self.max_attempts = Some(given.count(*min, *max)?),
-            AllThresholds => {
-                let all = given.count(*min, *max)?;
-                let breaker = &mut self.breaker;
-                breaker.server = all;
-                breaker.network = all;
-                breaker.timeout = all;
-                breaker.auth = all;
-            }
-        }
+        put(self, given.within(*min, *max)?);
         Ok(())
     }
 }

@@ -61,17 +61,14 @@ pub fn weight(config: &LatencyWeightedConfig, candidate: &Candidate, best: f64) 
 
 pub(super) fn rank(
     config: &LatencyWeightedConfig,
-    candidates: &[Candidate],
+    candidate: &Candidate,
+    best: f64,
     rng: &mut Rng,
-) -> Vec<Rank> {
-    let best = best_latency(config, candidates);
-    candidates
-        .iter()
-        .map(|candidate| Rank {
-            group: if is_qualified(config, candidate) { 1 } else { 2 },
-            score: -ln(rng.unit()) / weight(config, candidate, best),
-        })
-        .collect()
+) -> Rank {
+    Rank {
+        group: if is_qualified(config, candidate) { 1 } else { 2 },
+        score: -ln(rng.unit()) / weight(config, candidate, best),
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +154,8 @@ mod tests {
         let mut rng = Rng::new(9);
         let mut second = [0.0; 3];
         for _ in 0..DRAWS {
-            let ranks = rank(&config(), &candidates, &mut rng);
+            let ranks =
+                Strategy::LatencyWeighted.rank(&Settings::default(), &candidates, false, &mut rng);
             let mut order = [0, 1, 2];
             order.sort_by(|a, b| ranks[*a].compare(&ranks[*b]));
             second[order[1]] += 1.0;

@@ -67,24 +67,16 @@ impl Strategy {
         may_explore: bool,
         rng: &mut Rng,
     ) -> Vec<Rank> {
-        let mut ranks: Vec<Rank> = match self {
-            Self::LoadBalanced => {
-                return candidates.iter().map(|_| Rank { group: 1, score: rng.unit() }).collect();
-            }
-            Self::Priority => {
-                return candidates
-                    .iter()
-                    .map(|candidate| Rank { group: 1, score: candidate.priority })
-                    .collect();
-            }
-            Self::Fastest => candidates
-                .iter()
-                .map(|candidate| fastest::rank(&settings.fastest, candidate, rng))
-                .collect(),
+        let best = latency_weighted::best_latency(&settings.latency_weighted, candidates);
+        let rank = |candidate: &Candidate| match self {
+            Self::LoadBalanced => Rank { group: 1, score: rng.unit() },
+            Self::Priority => Rank { group: 1, score: candidate.priority },
+            Self::Fastest => fastest::rank(&settings.fastest, candidate, rng),
             Self::LatencyWeighted => {
-                latency_weighted::rank(&settings.latency_weighted, candidates, rng)
+                latency_weighted::rank(&settings.latency_weighted, candidate, best, rng)
             }
         };
+        let mut ranks: Vec<Rank> = candidates.iter().map(rank).collect();
         if may_explore {
             explore(&mut ranks, rng);
         }

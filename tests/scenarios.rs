@@ -1,0 +1,23 @@
+//! Stories: what a router does for its users, one behaviour each, in a [`world`] of scripted servers.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a story that goes wrong must stop"
+)]
+
+mod world;
+
+#[path = "scenarios/breaker.rs"]
+mod breaker;
+#[path = "scenarios/failover.rs"]
+mod failover;
+#[path = "scenarios/limits.rs"]
+mod limits;
+#[path = "scenarios/ranking.rs"]
+mod ranking;
+#[path = "scenarios/silence.rs"]
+mod silence;
+#[path = "scenarios/unsafe_requests.rs"]
+mod unsafe_requests;
