@@ -1,4 +1,4 @@
-//! Waypost sends each request to the best of several blockchain RPC providers or content gateways.
+//! Waypost sends each JSON-RPC request to the best of several blockchain providers.
 //!
 //! The crate has two parts. [`engine`] is pure: it takes the time and what happened, and returns decisions.
 //! `js`, compiled for wasm32 only, exports it to JavaScript as one class whose methods are all

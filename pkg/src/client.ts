@@ -25,7 +25,6 @@ import type {
   ParseMode,
   RequestOptions,
   RoutingMeta,
-  RoutingStrategy,
   RpcClientOptions,
   RpcRequest,
   SendResult,
@@ -35,11 +34,11 @@ import type {
 const FILTER_MAKERS = new Set(['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter']);
 const FILTER_USERS = new Set(['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter']);
 
+/** A name that is not one of ours, so that a listener with the wrong event does not compile. */
+type OtherName<Name extends string> = Name extends keyof ClientEvents ? never : Name;
+
 /** Most calls have none, and then there is nothing to check. */
 const NO_OPTIONS: RequestOptions = {};
-
-/** A route for which a strategy object may still choose the first provider. */
-type ChosenRoute = Route & { chooser: RoutingStrategy | undefined };
 
 /** An EIP-1193 provider bound to a chain. */
 export interface ChainProvider {
@@ -135,11 +134,12 @@ export class RpcClient {
   chain(chain: string | number, options: Pick<RequestOptions, 'profile' | 'strategy'> = {}): ChainProvider {
     const bound: RequestOptions = { ...options, chain };
     checkRequestOptions(bound);
-    findPool(this.#core.topology, options.profile, chain);
+    const core = this.#core;
+    findPool(core.topology, options.profile, chain);
     return {
       request: (request) => this.request(request, bound),
-      on: (event, listener) => this.on(event, listener),
-      removeListener: (event, listener) => this.removeListener(event, listener),
+      on: (event, listener) => core.events.on(event, listener),
+      removeListener: (event, listener) => core.events.removeListener(event, listener),
     };
   }
 
@@ -153,7 +153,7 @@ export class RpcClient {
     this.#checkAlive();
     const { method, ...options } = query;
     checkRequestOptions(options);
-    if (typeof method !== 'string') throw new WaypostError('invalid_request', `method must be a string, but is ${describe(method)}.`);
+    checkMethod(method);
     const core = this.#core;
     const pool = findPool(core.topology, options.profile, options.chain);
     const strategy = typeof options.strategy === 'string' ? strategyOf(options.strategy, strategyWords) : NONE;
@@ -168,7 +168,7 @@ export class RpcClient {
 
   /** Calls `listener` at every event of that name. Names that are not ours are accepted and never fire. */
   on<Name extends keyof ClientEvents>(event: Name, listener: (event: ClientEvents[Name]) => void): this;
-  on(event: string, listener: (event: never) => void): this;
+  on<Name extends string>(event: OtherName<Name>, listener: (event: never) => void): this;
   on(event: string, listener: (event: never) => void): this {
     this.#core.events.on(event, listener);
     return this;
@@ -176,7 +176,7 @@ export class RpcClient {
 
   /** Stops calling `listener`. */
   removeListener<Name extends keyof ClientEvents>(event: Name, listener: (event: ClientEvents[Name]) => void): this;
-  removeListener(event: string, listener: (event: never) => void): this;
+  removeListener<Name extends string>(event: OtherName<Name>, listener: (event: never) => void): this;
   removeListener(event: string, listener: (event: never) => void): this {
     this.#core.events.removeListener(event, listener);
     return this;
@@ -213,16 +213,16 @@ export class RpcClient {
 
   #checkAlive(): void {
     if (this.#isDisposed) {
-      throw new WaypostError('unavailable', 'This client was disposed of; create another one.');
+      throw new WaypostError('unavailable', 'This client was disposed of. Create another one.');
     }
   }
 
   #aborted(signal: AbortSignal | undefined): Error {
-    return abortError(signal?.aborted === true ? signal.reason : new Error('The client was disposed of.'));
+    return abortError(signal?.aborted === true ? signal.reason : new Error('This client was disposed of.'));
   }
 
   /** Finds out where a request may go. */
-  #route(request: RpcRequest, options: RequestOptions): ChosenRoute {
+  #route(request: RpcRequest, options: RequestOptions): Route {
     const core = this.#core;
     if (options.signal?.aborted === true) throw abortError(options.signal.reason);
     const { method, params } = request;
@@ -240,7 +240,7 @@ export class RpcClient {
   }
 
   /** Lets a strategy object choose whom to ask first. */
-  async #choose(route: ChosenRoute, options: RequestOptions): Promise<void> {
+  async #choose(route: Route, options: RequestOptions): Promise<void> {
     if (route.chooser === undefined) return;
     route.first = await choose(route.chooser, route.pool, options.deadlineMs);
     // Meanwhile anything may have happened.
@@ -279,9 +279,7 @@ export class RpcClient {
 
   #payload(request: RpcRequest, mode: ParseMode | undefined): Payload {
     const { method, params = [] } = request ?? {};
-    if (typeof method !== 'string' || method === '') {
-      throw new WaypostError('invalid_request', `method must be a string that is not empty, but is ${describe(method)}.`);
-    }
+    checkMethod(method);
     if (typeof params !== 'object' || params === null) {
       throw new WaypostError('invalid_request', `params of ${method} must be an array or an object, but is ${describe(params)}.`);
     }
@@ -350,6 +348,12 @@ export class RpcClient {
  */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   return new RpcClient(options);
+}
+
+function checkMethod(method: unknown): void {
+  if (typeof method !== 'string' || method === '') {
+    throw new WaypostError('invalid_request', `method must be a string that is not empty, but is ${describe(method)}.`);
+  }
 }
 
 function unquoted(raw: string): string {

@@ -79,17 +79,15 @@ const object =
   };
 
 function unknownKey(path: string, key: string, known: readonly string[]): WaypostError {
-  const nearest = nearestName(key, known);
-  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-  return new WaypostError('invalid_option', `Unknown option ${path}.${hint} Known here: ${known.join(', ')}.`);
+  return new WaypostError('invalid_option', `Unknown option ${path}.${didYouMean(key, known)} Known here: ${known.join(', ')}.`);
 }
 
-/** The known name that is at most three edits away. */
-export function nearestName(word: string, known: readonly string[]): string | undefined {
+/** A sentence with the known name that is at most three edits away; empty without one. */
+export function didYouMean(word: string, known: readonly string[]): string {
   const ranked = known.map((name) => ({ name, edits: editDistance(word.toLowerCase(), name.toLowerCase()) }));
   ranked.sort((a, b) => a.edits - b.edits);
   const best = ranked[0];
-  return best !== undefined && best.edits <= 3 ? best.name : undefined;
+  return best !== undefined && best.edits <= 3 ? ` Did you mean "${best.name}"?` : '';
 }
 
 /** Levenshtein's distance. */

@@ -9,7 +9,7 @@ import type { RpcErrorObject } from './reply.js';
 import { dataText, redact } from './reply.js';
 import type { Reply } from './transport.js';
 import type { Pool, Provider } from './topology.js';
-import type { AttemptClass, AttemptRecord, ParseMode, RoutingMeta } from './types.js';
+import type { AttemptClass, AttemptRecord, ParseMode, RoutingMeta, RoutingStrategy } from './types.js';
 
 /** What a call asks of the engine. */
 export interface Route {
@@ -23,6 +23,8 @@ export interface Route {
   first: number;
   deadlineMs: number | undefined;
   blockSpan: number;
+  /** The strategy object that chose the first provider, if one did. */
+  chooser: RoutingStrategy | undefined;
 }
 
 /** What is sent, and how its answer is read. */
@@ -195,6 +197,11 @@ export class Ticket {
     return this.#attempts.find((known) => known.record?.outcome === 'success')?.provider ?? this.#attempts.at(-1)?.provider;
   }
 
+  #strategy(): string {
+    const { chooser } = this.route;
+    return chooser === undefined ? strategyName(this.engine.strategyOf(this.handle)) : (chooser.name ?? 'custom');
+  }
+
   meta(): RoutingMeta {
     const { core, route, handle } = this;
     const now = core.now();
@@ -204,7 +211,7 @@ export class Ticket {
     const strategy = this.engine.strategyOf(handle);
     return {
       request_id: this.engine.requestId(),
-      strategy: strategyName(strategy),
+      strategy: this.#strategy(),
       chain: route.pool.chain,
       profile: route.pool.profile,
       transport: 'http',
@@ -229,7 +236,7 @@ export class Ticket {
         method: route.method,
         outcome: ending.kind === 'result' ? 'success' : ending.kind,
         ...(selected && { provider: selected.id }),
-        strategy: strategyName(this.engine.strategyOf(this.handle)),
+        strategy: this.#strategy(),
         attempts: this.records(),
         ms: Math.max(0, Math.round(core.now() - this.started)),
       });

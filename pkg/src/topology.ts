@@ -3,7 +3,7 @@
 import { classNumber, NONE, strategyNumber } from './engine.js';
 import type { Engine } from './engine.js';
 import { WaypostError } from './errors.js';
-import { describe, nearestName, numberKeys } from './options.js';
+import { describe, didYouMean, numberKeys } from './options.js';
 import type { ChainOptions, ProfileOptions, ProviderOptions, RoutingOptions, RoutingStrategy, RpcClientOptions } from './types.js';
 
 /** One provider as the shell needs it. */
@@ -152,7 +152,7 @@ function parseUrl(given: string | URL, path: string): URL {
     // The text may hold a key, so only its length is told.
     throw new WaypostError(
       'invalid_option',
-      `${path} has no valid URL: ${String(given).length} characters that do not parse. Write it like https://host/path.`,
+      `${path} has no valid URL: ${String(given).length} characters that do not parse. Use https://host/path.`,
     );
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
@@ -241,9 +241,7 @@ export function unknown(kind: string, name: string | undefined, known: readonly 
   if (name === undefined) {
     return new WaypostError('invalid_request', `The request names no ${kind}, and there are several: ${list}.`);
   }
-  const nearest = nearestName(name, known);
-  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-  return new WaypostError('invalid_request', `Unknown ${kind} ${describe(name)}.${hint} There are: ${list}.`);
+  return new WaypostError('invalid_request', `Unknown ${kind} ${describe(name)}.${didYouMean(name, known)} There are: ${list}.`);
 }
 
 /** The number of a strategy word, or an error that lists them. */

@@ -8,6 +8,8 @@ export type StrategyWord = StrategyName | 'round_robin' | 'load-balanced' | 'lat
 
 /** Any object that picks a URL out of several. Its choice is asked first, the others after it. */
 export interface RoutingStrategy {
+  /** Shown in metadata; `custom` without one. */
+  readonly name?: string;
   selectGateway(input: { gateways?: URL[]; path?: string; subdomain?: string }): Promise<URL> | URL;
 }
 

@@ -25,6 +25,8 @@ rpc.on('ratelimit', ({ untilMs }) => untilMs);
 rpc.on('request', ({ outcome }) => outcome === 'timeout');
 // @ts-expect-error payloads are read-only
 rpc.on('attempt', (event) => (event.ms = 0));
+// @ts-expect-error the event of another name
+rpc.on('attempt', (event: CircuitEvent) => event.state);
 // @ts-expect-error a listener is a function
 rpc.on('attempt', { handleEvent: () => undefined });
 

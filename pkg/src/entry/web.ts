@@ -33,7 +33,7 @@ async function compile(source: URL | string | Response | WebAssembly.Module): Pr
   if (source instanceof WebAssembly.Module) return source;
   const response = source instanceof Response ? source : await fetch(source);
   const { ok, status, headers } = response;
-  if (!ok) throw new Error(`The WebAssembly module cannot be loaded: its address answered with status ${status}.`);
+  if (!ok) throw new Error(`The WebAssembly module cannot be loaded: status ${status}.`);
   // Streaming is refused for any other media type, and not every server knows this one.
   const isDeclared = headers.get('content-type') === 'application/wasm';
   return isDeclared ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
