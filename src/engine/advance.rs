@@ -120,7 +120,7 @@ impl Router {
         // never broken.
         let others_failed =
             request.attempts.iter().any(|a| a.end.class() != Some(ErrorClass::RateLimit));
-        if others_failed && best.has_budget {
+        if others_failed && best.has_budget() {
             return self.send(now, request, best.place, ready);
         }
         self.give_up(now, request)
@@ -134,7 +134,7 @@ impl Router {
         best: &Choice,
         free_at: Timestamp,
     ) -> Step {
-        if !best.is_budget {
+        if !best.is_budget() {
             return Step::Wait(free_at);
         }
         let group = self.endpoints.get(best.place).map(|endpoint| endpoint.group);

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::breaker::Circuit;
 use super::classify::ErrorClass;
+use super::endpoint::{Endpoint, Standing};
 use super::request::Request;
 use super::router::Router;
 use super::strategy::Rank;
@@ -21,12 +22,19 @@ pub(super) struct Choice {
     order: Order,
     /// `Some` if a limit has to pass first.
     pub(super) free_at: Option<Timestamp>,
-    /// Whether that limit is the configured budget.
-    pub(super) is_budget: bool,
+    standing: Standing,
+}
+
+impl Choice {
+    /// Whether the limit that lasts longest is the configured budget.
+    pub(super) fn is_budget(&self) -> bool {
+        self.standing.budget_at > self.standing.limited_until
+    }
+
     /// Whether the configured budget admits a request now.
-    pub(super) has_budget: bool,
-    circuit: Circuit,
-    is_resting: bool,
+    pub(super) fn has_budget(&self) -> bool {
+        self.standing.budget_at.is_none()
+    }
 }
 
 /// Order of attempts: suitable before unsuitable, then health, then the soonest free, then (if a block was
@@ -70,92 +78,32 @@ impl Router {
     /// One pass over the pool.
     pub(super) fn survey(&self, now: Timestamp, request: &Request) -> Survey {
         let mut survey = Survey::default();
-        let Some(pool) = self.pools.get(request.call.pool) else {
-            return survey;
-        };
+        let Some(pool) = self.pools.get(request.call.pool) else { return survey };
+        let Some(settings) = self.settings.get(request.profile) else { return survey };
+        let method = self.methods.get(request.call.method).map_or("", |method| &method.name);
         let prefers_ahead = request.count(ErrorClass::BlockMissing) > 0;
         for (position, place) in pool.endpoints.iter().copied().enumerate() {
             let is_asked_for = request.call.only.is_none_or(|only| only == place);
             if !is_asked_for || request.is_spent(place) {
                 continue;
             }
-            let Some(choice) = self.appraise(now, request, position, place, prefers_ahead) else {
-                self.note_last_resort(now, place, &mut survey);
+            let Some(endpoint) = self.endpoints.get(place) else { continue };
+            let standing = Standing::read(endpoint, self.limits.get(endpoint.group), now);
+            let Some(tier) = standing.tier(settings.tier_order) else {
+                survey.note_last_resort(now, place, endpoint, &standing);
                 continue;
             };
-            if choice.free_at.is_none() {
-                survey.ready += 1;
-                if choice.circuit == Circuit::Closed {
-                    survey.has_closed |= choice.order.tier == 1;
-                } else if !choice.order.unsuitable && !choice.is_resting {
-                    keep_better(&mut survey.trial, &choice);
-                }
-            }
-            keep_better(&mut survey.best, &choice);
-        }
-        survey
-    }
-
-    /// Where an endpoint stands in the order of attempts; `None` while its breaker refuses.
-    fn appraise(
-        &self,
-        now: Timestamp,
-        request: &Request,
-        position: usize,
-        place: usize,
-        prefers_ahead: bool,
-    ) -> Option<Choice> {
-        let endpoint = self.endpoints.get(place)?;
-        let settings = self.settings.get(request.profile)?;
-        let standing = self.standing(place, now)?;
-        let tier = standing.tier(settings.tier_order)?;
-        let free_at = standing.free_at();
-        Some(Choice {
-            place,
-            free_at,
-            is_budget: standing.budget_at > standing.limited_until,
-            has_budget: standing.budget_at.is_none(),
-            circuit: standing.circuit,
-            is_resting: standing.resting_until.is_some(),
-            order: Order {
-                unsuitable: self.is_unsuitable(now, request, place),
+            let free_at = standing.free_at();
+            let order = Order {
+                unsuitable: is_unsuitable(now, request, endpoint, method),
                 tier,
                 free: free_at.max(standing.resting_until).unwrap_or(Timestamp::ZERO),
                 behind: if prefers_ahead { u64::MAX - endpoint.head.unwrap_or(0) } else { 0 },
                 rank: request.ranks.get(position).copied().unwrap_or_default(),
-            },
-        })
-    }
-
-    /// Whether it is known that an endpoint cannot serve the request. It is still asked when all are
-    /// unsuitable: the settings may be out of date.
-    fn is_unsuitable(&self, now: Timestamp, request: &Request, place: usize) -> bool {
-        let Some(endpoint) = self.endpoints.get(place) else {
-            return true;
-        };
-        let method = request.call.method;
-        let is_refused = endpoint.metrics.of(method).is_some_and(|cell| cell.is_refused_at(now));
-        let name = self.methods.get(method).map_or("", |method| &method.name);
-        let spans_too_much = match (request.call.block_span, endpoint.config.max_block_range) {
-            (Some(span), Some(most)) => span > most,
-            _ => false,
-        };
-        is_refused || spans_too_much || endpoint.refuses(name)
-    }
-
-    fn note_last_resort(&self, now: Timestamp, place: usize, survey: &mut Survey) {
-        let Some(endpoint) = self.endpoints.get(place) else {
-            return;
-        };
-        let at = if endpoint.breaker.is_on_trial_at(now) {
-            now.after(POLL)
-        } else {
-            let free_at = self.standing(place, now).and_then(|standing| standing.free_at());
-            endpoint.breaker.last_resort_at().max(free_at.unwrap_or(now))
-        };
-        if survey.last_resort.is_none_or(|(_, sooner)| at < sooner) {
-            survey.last_resort = Some((place, at));
+            };
+            survey.note(Choice { place, order, free_at, standing });
         }
+        survey
     }
 
     /// Whether every endpoint that may answer is limited.
@@ -184,6 +132,49 @@ impl Router {
         });
         times.min()
     }
+}
+
+impl Survey {
+    fn note(&mut self, choice: Choice) {
+        if choice.free_at.is_none() {
+            self.ready += 1;
+            if choice.standing.circuit == Circuit::Closed {
+                self.has_closed |= choice.order.tier == 1;
+            } else if !choice.order.unsuitable && choice.standing.resting_until.is_none() {
+                keep_better(&mut self.trial, &choice);
+            }
+        }
+        keep_better(&mut self.best, &choice);
+    }
+
+    fn note_last_resort(
+        &mut self,
+        now: Timestamp,
+        place: usize,
+        endpoint: &Endpoint,
+        standing: &Standing,
+    ) {
+        let at = if standing.is_on_trial {
+            now.after(POLL)
+        } else {
+            endpoint.breaker.last_resort_at().max(standing.free_at().unwrap_or(now))
+        };
+        if self.last_resort.is_none_or(|(_, sooner)| at < sooner) {
+            self.last_resort = Some((place, at));
+        }
+    }
+}
+
+/// Whether it is known that an endpoint cannot serve the request. It is still asked when all are unsuitable:
+/// the settings may be out of date.
+fn is_unsuitable(now: Timestamp, request: &Request, endpoint: &Endpoint, method: &str) -> bool {
+    let cell = endpoint.metrics.of(request.call.method);
+    let is_refused = cell.is_some_and(|cell| cell.is_refused_at(now));
+    let spans_too_much = match (request.call.block_span, endpoint.config.max_block_range) {
+        (Some(span), Some(most)) => span > most,
+        _ => false,
+    };
+    is_refused || spans_too_much || endpoint.refuses(method)
 }
 
 fn keep_better(kept: &mut Option<Choice>, choice: &Choice) {

@@ -17,6 +17,11 @@ use crate::engine::config::LatencyWeightedConfig;
 use crate::engine::math::{ln, log10, pow};
 use crate::engine::rng::Rng;
 
+/// Calls that a full window of measurements holds: the usual case, whose logarithm need not be computed for
+/// every endpoint of every request.
+const WINDOW: u32 = 32;
+const WINDOW_LOG10: f64 = 1.505_149_978_319_906;
+
 /// Whether an endpoint is proven.
 #[must_use]
 pub fn is_qualified(config: &LatencyWeightedConfig, candidate: &Candidate) -> bool {
@@ -37,7 +42,8 @@ pub fn confidence(calls: u32, success_rate: f64) -> f64 {
     if calls == 0 {
         return 0.0;
     }
-    (0.6 * log10(f64::from(calls)) / 3.0 + 0.4 * success_rate).clamp(0.0, 1.0)
+    let magnitude = if calls == WINDOW { WINDOW_LOG10 } else { log10(f64::from(calls)) };
+    (0.6 * magnitude / 3.0 + 0.4 * success_rate).clamp(0.0, 1.0)
 }
 
 /// The weight of an endpoint, in (0, 1]; `best` is from [`best_latency`].
@@ -99,6 +105,8 @@ mod tests {
             (1000, 1.0, 1.0),
             (2, 0.7, 0.340_205_999_132_796_2),
             (1, 1.0, 0.4),
+            (32, 1.0, 0.4 + 0.2 * 1.505_149_978_319_906),
+            (31, 1.0, 0.4 + 0.2 * 1.491_361_693_834_272_6),
             (0, 1.0, 0.0),
         ] {
             assert!((confidence(calls, rate) - expected).abs() < 1e-12, "{calls} {rate}");
