@@ -45,7 +45,7 @@ fn dispatch(words: &[&str]) -> Outcome {
         ["bench"] => {
             package::build()?;
             cargo(&["bench"]).run()?;
-            node("benches/live/run.mjs").run()
+            node("benches/live/run.mjs").args(["--write"]).run()
         }
         ["size", rest @ ..] => {
             package::build()?;
