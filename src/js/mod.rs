@@ -8,5 +8,6 @@ mod alloc;
 mod engine;
 mod panic;
 mod report;
+mod setup;
 
 pub use engine::Engine;
