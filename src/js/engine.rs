@@ -108,7 +108,7 @@ impl Engine {
         this.router.begin(now, call).unwrap_or(NONE)
     }
 
-    /// The next step: 0 send, 1 wait, 2 pending, 3 and above an end. The `step…` getters have the details.
+    /// The next step: 0 send, 1 wait, 2 pending, 3 and above an end. [`Engine::detail`] has the details.
     pub fn next(&self, now: f64, handle: u32) -> u32 {
         let this = &mut *self.inner();
         let now = this.clock.at(now);
