@@ -11,6 +11,8 @@ mod world;
 
 #[path = "scenarios/breaker.rs"]
 mod breaker;
+#[path = "scenarios/content.rs"]
+mod content;
 #[path = "scenarios/failover.rs"]
 mod failover;
 #[path = "scenarios/limits.rs"]

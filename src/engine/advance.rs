@@ -12,6 +12,8 @@ use super::time::{Timestamp, from_millis, millis};
 
 /// Shortest time that an attempt is given when many have to share what is left.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(250);
+/// Longest wait for a limit to pass before a content request asks nevertheless.
+const CONTENT_WAIT: Duration = Duration::from_secs(5);
 /// A wait must leave at least this much of the request's time for the attempt after it.
 const ROOM_FOR_ATTEMPT: Duration = Duration::from_millis(50);
 /// First pause before the same endpoints are asked again; doubles with each round, and up to half of it is
@@ -31,7 +33,7 @@ impl Router {
             return Step::End(conclusion);
         }
         if request.is_in_flight() {
-            return Step::Pending;
+            return self.stagger(now, request);
         }
         if now >= request.deadline {
             return self.give_up(now, request);
@@ -113,14 +115,16 @@ impl Router {
         {
             return if now < at { Step::Wait(at) } else { self.send(now, request, place, ready) };
         }
-        if free_at.after(ROOM_FOR_ATTEMPT) <= request.deadline {
+        let is_content = request.offered.is_some();
+        let is_soon = !is_content || free_at <= now.after(CONTENT_WAIT);
+        if is_soon && free_at.after(ROOM_FOR_ATTEMPT) <= request.deadline {
             return self.queue(now, request, best, free_at);
         }
         // The others have failed: better to ask one that wanted a rest than nobody. A configured budget is
         // never broken.
         let others_failed =
             request.attempts.iter().any(|a| a.end.class() != Some(ErrorClass::RateLimit));
-        if others_failed && best.has_budget() {
+        if (others_failed || is_content) && best.has_budget() {
             return self.send(now, request, best.place, ready);
         }
         self.give_up(now, request)
@@ -192,13 +196,21 @@ impl Router {
     }
 
     /// Opens an attempt at `place`, which is one of `ready` that could be asked.
-    fn send(&mut self, now: Timestamp, request: &mut Request, place: usize, ready: u32) -> Step {
+    pub(super) fn send(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        place: usize,
+        ready: u32,
+    ) -> Step {
         let left = request.deadline.since(now);
         let attempts_left = request.max_attempts.saturating_sub(request.attempts.len()).max(1);
         let shares = u32::try_from(attempts_left).unwrap_or(1).min(ready.max(1));
         // Nobody else will be asked after a silent unsafe attempt, so it gets all the time there is.
         let timeout = if request.safety == Safety::Unsafe {
             left
+        } else if request.offered.is_some() {
+            request.hint.min(left)
         } else {
             request.hint.min((left / shares).max(SHORTEST_ATTEMPT)).min(left)
         };
@@ -212,8 +224,13 @@ impl Router {
         request.reserved = None;
         let attempt = self.open_attempt(now, request, place, timeout, true);
         let is_trial = request.attempts.get(attempt).is_some_and(|attempt| attempt.is_trial);
-        let may_back = is_trial && ready > 1 && request.safety == Safety::Safe;
-        let backup_after = may_back.then(|| self.backup_delay(now, request));
+        let may_back = request.safety == Safety::Safe;
+        let backup_after = if may_back && is_trial && ready > 1 {
+            Some(self.backup_delay(now, request))
+        } else {
+            // Of content somebody else may be known by then.
+            (may_back && request.offered.is_some()).then(|| request.patience(now))
+        };
         Step::Send { attempt, endpoint: place, timeout, backup_after }
     }
 

@@ -128,7 +128,7 @@ impl Router {
             return Vec::new();
         };
         let strategy = strategy.unwrap_or(settings.strategy);
-        let candidates = self.candidates(now, pool, method);
+        let candidates = self.candidates(now, &known.endpoints, method);
         let best = latency_weighted::best_latency(&settings.latency_weighted, &candidates);
         let appraise = |candidate: &Candidate| match strategy {
             Strategy::Fastest => (fastest::is_qualified(&settings.fastest, candidate), f64::NAN),

@@ -96,6 +96,8 @@ const ETH_READS: &str = "accounts|blobBaseFee|blockNumber|call|callMany|chainId|
 const ETH_UNSAFE_READS: &str = "getFilterChanges|getFilterLogs|getWork";
 /// Reads without a namespace that do not begin with `get`: Solana's.
 const BARE_READS: &str = "simulateTransaction|isBlockhashValid|minimumLedgerSlot";
+/// HTTP's own, for content.
+const CONTENT_READS: &str = "GET|HEAD|OPTIONS";
 /// Namespaces that hold nothing but reads.
 const READING: &str = "net|web3|trace|debug|txpool|rpc";
 
@@ -110,7 +112,8 @@ pub fn safety(name: &str) -> Safety {
     // `get…` are reads of every dialect: `eth_getLogs`, `zks_getProof`, Solana's `getBalance`.
     let is_read = (is_eth && is_one_of(ETH_READS, verb))
         || is_one_of(READING, namespace)
-        || (namespace.is_empty() && is_one_of(BARE_READS, verb))
+        || (namespace.is_empty()
+            && (is_one_of(BARE_READS, verb) || is_one_of(CONTENT_READS, verb)))
         || verb.starts_with("get");
     if is_read && !(is_eth && is_one_of(ETH_UNSAFE_READS, verb)) { Safe } else { Unsafe }
 }
@@ -124,6 +127,8 @@ fn is_one_of(list: &str, word: &str) -> bool {
 fn hint(name: &str) -> Duration {
     Duration::from_millis(match name {
         "eth_getProof" => 10_000,
+        // Until the headers are there: a gateway may have to find the data first.
+        _ if is_one_of(CONTENT_READS, name) => 15_000,
         "debug_traceTransaction" => 30_000,
         _ if name.starts_with("debug_") || name.starts_with("trace_") => 45_000,
         "eth_call" | "eth_estimateGas" | "eth_getLogs" | "eth_getFilterLogs" => 5_000,
@@ -138,7 +143,11 @@ fn hint(name: &str) -> Duration {
 /// Default time for a whole request: long only for methods that scan or replay.
 fn deadline(name: &str) -> Duration {
     let slow = name == "eth_getLogs" || name.starts_with("debug_") || name.starts_with("trace_");
-    Duration::from_secs(if slow { 60 } else { 10 })
+    Duration::from_secs(match () {
+        () if slow => 60,
+        () if is_one_of(CONTENT_READS, name) => 45,
+        () => 10,
+    })
 }
 
 #[cfg(test)]

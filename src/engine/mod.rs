@@ -7,7 +7,8 @@
 //! |---|---|
 //! | [`router`] | the machine: requests, attempts, endpoints; the only place where policies meet |
 //! | [`setup`] | what it routes between |
-//! | `survey`, `advance`, [`outcome`] | its three parts: how the endpoints stand, what to do next, what an answer means |
+//! | `survey`, `advance`, [`outcome`], `conclusion` | its parts: how the endpoints stand, what to do next, what an answer means for them, and for the request |
+//! | [`content`] | requests that bring their endpoints with them |
 //! | [`request`], [`endpoint`] | the state of each |
 //! | [`strategy`] | ranking |
 //! | [`breaker`], [`limit`], [`metrics`] | health, quota, measurement |
@@ -20,7 +21,9 @@
 mod advance;
 pub mod breaker;
 pub mod classify;
+mod conclusion;
 pub mod config;
+pub mod content;
 pub mod endpoint;
 pub mod explain;
 pub mod limit;

@@ -3,16 +3,11 @@
 use core::time::Duration;
 
 use super::breaker::Circuit;
-use super::classify::{ErrorClass, Failure, Verdict, classify, is_already_known, is_nonce_used};
-use super::method::Safety;
-use super::request::{Attempt, AttemptEnd, Conclusion, Request};
+use super::classify::{ErrorClass, Failure, Verdict, classify};
+use super::request::{Attempt, AttemptEnd, Request};
 use super::router::{News, Router};
 use super::time::Timestamp;
 
-/// Providers that may say "not me" before it is believed.
-const CAPABILITY_LIMIT: usize = 3;
-/// Providers that may answer with a catch-all error that says nothing.
-const UNKNOWN_LIMIT: usize = 2;
 /// An attempt that is completed this much after its time belongs to a page that was frozen, or to a clock
 /// that jumped: what it says about time is not the endpoint's doing.
 const FROZEN_AFTER: Duration = Duration::from_secs(1);
@@ -20,8 +15,10 @@ const FROZEN_AFTER: Duration = Duration::from_secs(1);
 /// What the shell saw.
 #[derive(Clone, Copy, Debug)]
 pub enum Outcome<'a> {
-    /// A JSON-RPC result, or a content answer.
+    /// A JSON-RPC result, or content.
     Success,
+    /// An answer that there is no such content: the endpoint works, and how fast it says no says nothing.
+    Declined,
     /// An HTTP error, a JSON-RPC error, or both.
     Error {
         /// The error.
@@ -84,7 +81,11 @@ impl Router {
         let is_frozen = is_frozen(now, attempt);
         match outcome {
             Outcome::Success => {
-                self.praise(now, request, attempt);
+                self.praise(now, request, attempt, true);
+                AttemptEnd::Success
+            }
+            Outcome::Declined => {
+                self.praise(now, request, attempt, false);
                 AttemptEnd::Success
             }
             Outcome::Error { failure, retry_after } => {
@@ -113,7 +114,13 @@ impl Router {
                 failed(ErrorClass::Timeout)
             }
             Outcome::Offline => failed(ErrorClass::Network),
-            Outcome::Abandoned => failed(ErrorClass::Abort),
+            Outcome::Abandoned => {
+                // Another gateway was quicker, though it was asked later: this one is asked last for a while.
+                if request.offered.is_some() && !is_frozen && now >= attempt.overdue_at {
+                    self.rest(now, attempt);
+                }
+                failed(ErrorClass::Abort)
+            }
         }
     }
 
@@ -133,7 +140,7 @@ impl Router {
         match verdict.class {
             // The provider did its work: the answer is the chain's, or the caller's own fault.
             ErrorClass::Revert | ErrorClass::Caller => {
-                self.praise(now, request, attempt);
+                self.praise(now, request, attempt, true);
             }
             ErrorClass::Server | ErrorClass::Auth | ErrorClass::Network | ErrorClass::Timeout => {
                 self.blame(now, request, attempt, verdict.class);
@@ -167,7 +174,7 @@ impl Router {
         }
     }
 
-    fn free_permits(&mut self, attempt: &Attempt) {
+    pub(super) fn free_permits(&mut self, attempt: &Attempt) {
         if let Some(endpoint) = self.endpoints.get_mut(attempt.endpoint) {
             endpoint.in_flight = endpoint.in_flight.saturating_sub(1);
             if attempt.is_trial && attempt.generation == endpoint.breaker.generation() {
@@ -177,11 +184,12 @@ impl Router {
     }
 
     /// The endpoint did its work.
-    fn praise(&mut self, now: Timestamp, request: &Request, attempt: &Attempt) {
+    fn praise(&mut self, now: Timestamp, request: &Request, attempt: &Attempt, is_measure: bool) {
         let Some(endpoint) = self.endpoints.get_mut(attempt.endpoint) else {
             return;
         };
-        let latency = (!is_frozen(now, attempt)).then(|| now.since(attempt.started));
+        let is_measure = is_measure && !is_frozen(now, attempt);
+        let latency = is_measure.then(|| now.since(attempt.started));
         endpoint.note_answer(now);
         if !attempt.counts {
             return;
@@ -251,7 +259,7 @@ impl Router {
         }
     }
 
-    fn blame_silent(&mut self, now: Timestamp, request: &Request, number: usize) {
+    pub(super) fn blame_silent(&mut self, now: Timestamp, request: &Request, number: usize) {
         let Some(attempt) = request.attempts.get(number).copied() else {
             return;
         };
@@ -259,77 +267,6 @@ impl Router {
             endpoint.note_silence(now, &mut self.timing);
         }
         self.blame(now, request, &attempt, ErrorClass::Network);
-    }
-
-    /// Whether the request ends here.
-    fn decide(
-        &mut self,
-        now: Timestamp,
-        request: &mut Request,
-        attempt: usize,
-        end: AttemptEnd,
-        outcome: Outcome<'_>,
-    ) {
-        if request.conclusion.is_some() {
-            return;
-        }
-        let conclusion = match end {
-            AttemptEnd::InFlight => None,
-            AttemptEnd::Success => Some(Conclusion::Answer(attempt)),
-            AttemptEnd::Failed { class, answered, not_executed } => {
-                resent(request, attempt, outcome)
-                    .or_else(|| conclusion(request, attempt, class, answered, not_executed))
-            }
-        };
-        if let Some(conclusion) = conclusion {
-            self.conclude(now, request, conclusion);
-        }
-    }
-
-    /// Ends a request and settles who was silent.
-    pub(super) fn conclude(
-        &mut self,
-        now: Timestamp,
-        request: &mut Request,
-        conclusion: Conclusion,
-    ) {
-        request.conclusion = Some(conclusion);
-        if let Some((place, _)) = request.reserved.take()
-            && let Some(endpoint) = self.endpoints.get(place)
-            && let Some(limit) = self.limits.get_mut(endpoint.group)
-        {
-            limit.give_back();
-        }
-        let silent = core::mem::take(&mut request.silent);
-        // Several endpoints silent together, and nothing else heard: that is our own network. A single one
-        // cannot be told from it, and is asked again as a last resort anyway.
-        let first = silent.first().and_then(|n| request.attempts.get(*n)).map(|a| a.endpoint);
-        let is_one = silent
-            .iter()
-            .filter_map(|number| request.attempts.get(*number))
-            .all(|attempt| Some(attempt.endpoint) == first);
-        if is_one && conclusion != Conclusion::Aborted {
-            for number in silent {
-                self.blame_silent(now, request, number);
-            }
-        }
-    }
-
-    pub(super) fn end_aborted(&mut self, now: Timestamp, request: &mut Request) {
-        for number in 0..request.attempts.len() {
-            let Some(attempt) = request.attempts.get(number).copied() else {
-                continue;
-            };
-            if attempt.end == AttemptEnd::InFlight {
-                self.free_permits(&attempt);
-                if let Some(attempt) = request.attempts.get_mut(number) {
-                    attempt.end = failed(ErrorClass::Abort);
-                }
-            }
-        }
-        if request.conclusion.is_none() {
-            self.conclude(now, request, Conclusion::Aborted);
-        }
     }
 }
 
@@ -349,46 +286,6 @@ fn is_frozen(now: Timestamp, attempt: &Attempt) -> bool {
     now.since(attempt.started) > attempt.timeout.saturating_add(FROZEN_AFTER)
 }
 
-fn failed(class: ErrorClass) -> AttemptEnd {
+pub(super) fn failed(class: ErrorClass) -> AttemptEnd {
     AttemptEnd::Failed { class, answered: false, not_executed: false }
-}
-
-/// How a raw transaction ends that is refused because an earlier attempt of the same request brought it in,
-/// or may have.
-fn resent(request: &Request, attempt: usize, outcome: Outcome<'_>) -> Option<Conclusion> {
-    let Outcome::Error { failure, .. } = outcome else { return None };
-    if request.safety != Safety::Broadcast || !request.may_have_been_executed(attempt) {
-        return None;
-    }
-    if is_already_known(failure.message) {
-        return Some(Conclusion::AlreadyKnown(attempt));
-    }
-    is_nonce_used(failure.message).then_some(Conclusion::Unconfirmed(attempt))
-}
-
-fn conclusion(
-    request: &Request,
-    attempt: usize,
-    class: ErrorClass,
-    answered: bool,
-    not_executed: bool,
-) -> Option<Conclusion> {
-    match class {
-        ErrorClass::Revert | ErrorClass::Caller => Some(Conclusion::Error(attempt)),
-        ErrorClass::Abort if request.safety != Safety::Unsafe => None,
-        _ if request.safety == Safety::Unsafe && !not_executed => Some(if answered {
-            Conclusion::Error(attempt)
-        } else {
-            Conclusion::Indeterminate(attempt)
-        }),
-        ErrorClass::Capability | ErrorClass::BlockMissing => {
-            let agree = request.count(class) >= CAPABILITY_LIMIT;
-            agree.then(|| Conclusion::Error(request.telling_error().unwrap_or(attempt)))
-        }
-        ErrorClass::Unknown => {
-            let agree = request.count(class) >= UNKNOWN_LIMIT;
-            agree.then(|| Conclusion::Error(request.telling_error().unwrap_or(attempt)))
-        }
-        _ => None,
-    }
 }

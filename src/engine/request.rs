@@ -109,6 +109,8 @@ pub struct Attempt {
     pub timeout: Duration,
     /// Whether that was all the time that such a request deserves.
     pub had_full_time: bool,
+    /// From when on another endpoint may be asked beside it, if the request is one for content.
+    pub overdue_at: Timestamp,
     /// Whether it holds the endpoint's trial permit.
     pub is_trial: bool,
     /// Whether breaker and metrics learn from it. Of the members of a batch only one speaks for the
@@ -118,6 +120,14 @@ pub struct Attempt {
     pub generation: u32,
     /// How it ended.
     pub end: AttemptEnd,
+}
+
+impl Attempt {
+    /// Whether it has not ended yet.
+    #[must_use]
+    pub fn is_in_flight(&self) -> bool {
+        self.end == AttemptEnd::InFlight
+    }
 }
 
 /// How an attempt ended.
@@ -160,7 +170,9 @@ pub struct Request {
     /// Time that an attempt deserves.
     pub(super) hint: Duration,
     pub(super) max_attempts: usize,
-    /// Rank of each endpoint of the pool, in the pool's order.
+    /// The endpoints that a content request brought with it; `None` for those of the pool.
+    pub(super) offered: Option<Vec<usize>>,
+    /// Rank of each endpoint of the pool or the offer, in its order.
     pub(super) ranks: Vec<Rank>,
     pub(super) attempts: Vec<Attempt>,
     /// First attempt of the current round; an endpoint is asked once a round.
@@ -198,7 +210,7 @@ impl Request {
     /// Whether an attempt is under way.
     #[must_use]
     pub fn is_in_flight(&self) -> bool {
-        self.attempts.iter().any(|attempt| attempt.end == AttemptEnd::InFlight)
+        self.attempts.iter().any(Attempt::is_in_flight)
     }
 
     /// Failures of one class.
@@ -221,6 +233,7 @@ impl Request {
                 matches!(attempt.end, AttemptEnd::Failed { not_executed: true, .. })
             });
         may_repeat
+            && self.offered.is_none()
             && self.call.only.is_none()
             && self.attempts.iter().any(|attempt| is_passing(attempt.end.class()))
     }

@@ -29,6 +29,8 @@ use super::time::Timestamp;
 
 /// Default bounds of attempts per request.
 const ATTEMPTS: (usize, usize) = (4, 16);
+/// Default bound for content: each gateway is asked once, and the deadline ends it.
+const CONTENT_ATTEMPTS: usize = 64;
 /// A request that ended this long ago and was never released belongs to a host that vanished.
 const LOST_AFTER: Duration = Duration::from_mins(1);
 /// News kept for observers who do not look.
@@ -64,7 +66,7 @@ pub struct Router {
     pub(super) methods: Methods,
     pub(super) requests: Requests,
     /// Each purpose has draws of its own, so that a new jitter moves no ranking.
-    ranking: Rng,
+    pub(super) ranking: Rng,
     pub(super) timing: Rng,
     naming: Rng,
     news: VecDeque<News>,
@@ -115,14 +117,21 @@ impl Router {
     pub fn begin(&mut self, now: Timestamp, call: Call) -> Option<u32> {
         let now = self.observe(now);
         self.expire_lost(now);
+        let request = self.open_request(now, call)?;
+        self.requests.insert(request)
+    }
+
+    /// A request as it begins.
+    pub(super) fn open_request(&mut self, now: Timestamp, call: Call) -> Option<Request> {
         let pool = self.pools.get(call.pool)?;
+        let is_content = pool.is_content;
         let profile = pool.profile_place;
         let settings = self.settings.get(profile)?;
         let method = self.methods.get(call.method)?;
         let strategy = call.strategy.unwrap_or(settings.strategy);
         let span = call.deadline.or(settings.deadline).unwrap_or(method.deadline);
         let (fewest, most) = ATTEMPTS;
-        let request = Request {
+        Some(Request {
             call,
             profile,
             safety: method.safety,
@@ -131,8 +140,10 @@ impl Router {
             hint: settings.attempt_timeout.unwrap_or(method.hint),
             max_attempts: match settings.max_attempts {
                 Some(configured) => configured as usize,
+                None if is_content => CONTENT_ATTEMPTS,
                 None => pool.endpoints.len().clamp(fewest, most),
             },
+            offered: is_content.then(Vec::new),
             ranks: self.rank(now, &call),
             attempts: Vec::new(),
             round_start: 0,
@@ -142,8 +153,7 @@ impl Router {
             silent: Vec::new(),
             conclusion: None,
             released: false,
-        };
-        self.requests.insert(request)
+        })
     }
 
     /// What to do next for a request. A handle that is not known has ended.
@@ -250,14 +260,13 @@ impl Router {
         Some(Standing::read(endpoint, self.limits.get(endpoint.group), now))
     }
 
-    /// What strategies see of each endpoint of a pool.
+    /// What strategies see of each of these endpoints.
     pub(super) fn candidates(
         &self,
         now: Timestamp,
-        pool: usize,
+        places: &[usize],
         method: MethodId,
     ) -> Vec<Candidate> {
-        let places = self.pools.get(pool).map_or(&[][..], |pool| &pool.endpoints);
         let endpoints = places.iter().filter_map(|place| self.endpoints.get(*place));
         endpoints
             .map(|endpoint| Candidate {
@@ -268,10 +277,10 @@ impl Router {
     }
 
     fn rank(&mut self, now: Timestamp, call: &Call) -> Vec<Rank> {
-        let candidates = self.candidates(now, call.pool, call.method);
         let Some(pool) = self.pools.get(call.pool) else {
             return Vec::new();
         };
+        let candidates = self.candidates(now, &pool.endpoints, call.method);
         let Some(settings) = self.settings.get(pool.profile_place) else {
             return Vec::new();
         };
@@ -317,6 +326,7 @@ impl Router {
             started: now,
             timeout,
             had_full_time: timeout >= request.hint,
+            overdue_at: now.after(timeout.min(request.patience(now))),
             is_trial: false,
             counts,
             generation: 0,

@@ -17,6 +17,8 @@ pub struct Pool {
     pub(super) profile_place: usize,
     /// Places of its endpoints, in the order of the configuration.
     pub endpoints: Vec<usize>,
+    /// Whether it has no endpoints of its own: each request brings a list, as content gateways come and go.
+    pub(super) is_content: bool,
 }
 
 impl Router {
@@ -38,8 +40,40 @@ impl Router {
             chain: chain.to_owned(),
             profile_place,
             endpoints: Vec::new(),
+            is_content: false,
         });
         self.pools.len() - 1
+    }
+
+    /// Adds a pool to a profile whose requests bring their endpoints with them (see
+    /// [`Router::offer`]) and returns its place.
+    pub fn add_content_pool(&mut self, profile_place: usize) -> usize {
+        self.pools.push(Pool { profile_place, is_content: true, ..Pool::default() });
+        self.pools.len() - 1
+    }
+
+    /// Adds an endpoint that content requests may be offered, with limits of its own, and returns its place.
+    pub fn add_gateway(&mut self, pool: usize) -> usize {
+        let profile = self.pools.get(pool).map_or(0, |pool| pool.profile_place);
+        self.groups.push((profile, String::new()));
+        self.limits.push(Limit::default());
+        let group = self.groups.len() - 1;
+        self.endpoints.push(Endpoint { profile, group, ..Endpoint::default() });
+        self.endpoints.len() - 1
+    }
+
+    /// Forgets all that is known of a gateway, so that its place can be another's. Returns whether that can
+    /// be: not while attempts are under way.
+    pub fn forget_gateway(&mut self, place: usize) -> bool {
+        let Some(endpoint) = self.endpoints.get_mut(place).filter(|e| e.in_flight == 0) else {
+            return false;
+        };
+        if let Some(limit) = self.limits.get_mut(endpoint.group) {
+            *limit = Limit::default();
+        }
+        let (profile, group) = (endpoint.profile, endpoint.group);
+        *endpoint = Endpoint { profile, group, ..Endpoint::default() };
+        true
     }
 
     /// Adds an endpoint to a pool and returns its place. Endpoints of one profile with the same `group`

@@ -15,6 +15,9 @@ use super::time::Timestamp;
 /// would be shorter, and is not allowed in Workers.
 const POLL: Duration = Duration::from_millis(100);
 
+/// Where a content request puts an endpoint whose breaker is open: it asks everybody before it gives up.
+pub(super) const OPEN_TIER: u8 = 5;
+
 /// An endpoint that may be asked now or at a known time.
 #[derive(Clone, Copy)]
 pub(super) struct Choice {
@@ -78,20 +81,23 @@ impl Router {
     /// One pass over the pool.
     pub(super) fn survey(&self, now: Timestamp, request: &Request) -> Survey {
         let mut survey = Survey::default();
-        let Some(pool) = self.pools.get(request.call.pool) else { return survey };
         let Some(settings) = self.settings.get(request.profile) else { return survey };
         let method = self.methods.get(request.call.method).map_or("", |method| &method.name);
         let prefers_ahead = request.count(ErrorClass::BlockMissing) > 0;
-        for (position, place) in pool.endpoints.iter().copied().enumerate() {
+        for (position, place) in self.places(request).iter().copied().enumerate() {
             let is_asked_for = request.call.only.is_none_or(|only| only == place);
             if !is_asked_for || request.is_spent(place) {
                 continue;
             }
             let Some(endpoint) = self.endpoints.get(place) else { continue };
             let standing = Standing::read(endpoint, self.limits.get(endpoint.group), now);
-            let Some(tier) = standing.tier(settings.tier_order) else {
-                survey.note_last_resort(now, place, endpoint, &standing);
-                continue;
+            let tier = match standing.tier(settings.tier_order) {
+                Some(tier) => tier,
+                None if request.offered.is_some() => OPEN_TIER,
+                None => {
+                    survey.note_last_resort(now, place, endpoint, &standing);
+                    continue;
+                }
             };
             let free_at = standing.free_at();
             let order = Order {
@@ -113,11 +119,19 @@ impl Router {
         standings.peek().is_some() && standings.all(|standing| standing.free_at().is_some())
     }
 
+    /// The endpoints of the pool, or those that the request brought.
+    fn places<'a>(&'a self, request: &'a Request) -> &'a [usize] {
+        let pool = || self.pools.get(request.call.pool).map(|pool| &*pool.endpoints);
+        request.offered.as_deref().or_else(pool).unwrap_or_default()
+    }
+
     /// Every endpoint that may answer a request.
-    fn askable(&self, request: &Request) -> impl Iterator<Item = usize> {
-        let places = self.pools.get(request.call.pool).map_or(&[][..], |pool| &pool.endpoints);
+    fn askable<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = usize> + 'a {
         let only = request.call.only;
-        places.iter().copied().filter(move |place| only.is_none_or(|only| only == *place))
+        self.places(request)
+            .iter()
+            .copied()
+            .filter(move |place| only.is_none_or(|only| only == *place))
     }
 
     /// When the first endpoint that may answer may be asked again.
@@ -140,7 +154,11 @@ impl Survey {
             self.ready += 1;
             if choice.standing.circuit == Circuit::Closed {
                 self.has_closed |= choice.order.tier == 1;
-            } else if !choice.order.unsuitable && choice.standing.resting_until.is_none() {
+            } else if choice.standing.circuit == Circuit::HalfOpen
+                && choice.order.tier < OPEN_TIER
+                && !choice.order.unsuitable
+                && choice.standing.resting_until.is_none()
+            {
                 keep_better(&mut self.trial, &choice);
             }
         }

@@ -107,6 +107,18 @@ impl World {
         world
     }
 
+    /// A content pool, and `count` gateways that answer after 50 ms.
+    pub(crate) fn of_gateways(count: usize) -> Self {
+        let mut world = Self::empty(42, START);
+        let profile = world.router.add_profile(Settings::default());
+        let pool = world.router.add_content_pool(profile);
+        for _ in 0..count {
+            world.servers.push(Server { script: Box::new(|_| answer(50)), hits: 0 });
+            world.router.add_gateway(pool);
+        }
+        world
+    }
+
     pub(crate) fn empty(seed: u64, now: Timestamp) -> Self {
         Self {
             router: Router::new(seed),
@@ -170,6 +182,25 @@ impl World {
 
     /// Opens a request and lets time stand.
     pub(crate) fn start(&mut self, call: Call) -> usize {
+        let run = self.open(call);
+        self.advance(run);
+        run
+    }
+
+    /// Opens a request for content that knows of these gateways and prefers the first.
+    pub(crate) fn start_content(&mut self, method: &'static str, known: &[usize]) -> usize {
+        let call = self.call(method);
+        let run = self.open(call);
+        let handle = self.runs[run].handle;
+        self.router.offer(self.now, handle, known);
+        if let Some(first) = known.first() {
+            self.router.prefer(self.now, handle, *first);
+        }
+        self.advance(run);
+        run
+    }
+
+    fn open(&mut self, call: Call) -> usize {
         let handle = self.router.begin(self.now, call).expect("the pool is known");
         let method = self.names[&call.method];
         let run = self.runs.len();
@@ -182,7 +213,6 @@ impl World {
             timer: None,
             ending: None,
         });
-        self.advance(run);
         run
     }
 
@@ -311,7 +341,8 @@ impl World {
         let hangs = matches!(reply.what, What::Hang) || reply.after >= timeout;
         let (after, what) = if hangs { (timeout, What::Hang) } else { (reply.after, reply.what) };
         let key = self.schedule(at.after(after), Event::Reply { run, attempt });
-        let flight = Flight { reply: key, what, is_trial: backup_after.is_some() };
+        let attempts = self.router.request(self.runs[run].handle).expect("under way").attempts();
+        let flight = Flight { reply: key, what, is_trial: attempts[attempt].is_trial };
         self.runs[run].under_way.insert(attempt, flight);
         if let Some(delay) = backup_after {
             self.later(run, at.after(delay), Event::Backup { run });
