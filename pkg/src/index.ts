@@ -4,4 +4,5 @@ export { createRpcClient, RpcClient } from './client.js';
 export type { ChainProvider } from './client.js';
 export { RpcError, WaypostError } from './errors.js';
 export type { WaypostErrorReason } from './errors.js';
+export * from './gateways/index.js';
 export type * from './types.js';

@@ -1,0 +1,82 @@
+import { checkKeys, checkNumber } from '../checks.js';
+import { refuse } from '../options.js';
+import { MOST_GATEWAYS, distinct, toGateway } from './list.js';
+import type { GatewaysProvider, Logger } from './types.js';
+
+/** Timers that are longer than this fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+/** An error page shall not fill an error's message. */
+const MOST_ERROR_TEXT = 500;
+
+/**
+ * The peers that a trusted gateway knows: `GET <origin>/ar-io/peers`, once per call. Wrap it in a
+ * `SimpleCacheGatewaysProvider` to ask less often.
+ *
+ * @example
+ * const provider = new TrustedPeersGatewaysProvider({ trustedGateway: 'https://turbo-gateway.com' });
+ */
+export class TrustedPeersGatewaysProvider implements GatewaysProvider {
+  /** The gateway that is asked. */
+  readonly trustedGateway: URL;
+  /** Time for the whole answer, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly #fetch: typeof globalThis.fetch | undefined;
+  readonly #logger: Logger | undefined;
+
+  /**
+   * @param options.trustedGateway URL of the gateway to ask
+   * @param options.timeoutMs time for headers and body together in milliseconds, above 0; 10000 by default
+   * @param options.fetch used instead of the global `fetch`, which is looked up at every call
+   * @param options.logger where messages go; nowhere by default
+   * @throws TypeError `Invalid URL` if the gateway cannot be parsed
+   * @throws RangeError if `timeoutMs` is not a finite number above 0
+   */
+  constructor(options: { trustedGateway: string | URL; timeoutMs?: number; fetch?: typeof globalThis.fetch; logger?: Logger }) {
+    const name = 'TrustedPeersGatewaysProvider';
+    checkKeys(name, options, ['trustedGateway', 'timeoutMs', 'fetch', 'logger']);
+    const { trustedGateway, timeoutMs = 10_000, fetch, logger } = options;
+    checkNumber(name, 'timeoutMs', timeoutMs, 0, { exclusive: true });
+    if (fetch !== undefined && typeof fetch !== 'function') refuse(`${name}: fetch`, 'a function', fetch);
+    this.trustedGateway = new URL(trustedGateway);
+    this.timeoutMs = timeoutMs;
+    this.#fetch = fetch;
+    this.#logger = logger;
+  }
+
+  /**
+   * Resolves to the peers, each origin once, at most 5,000; `[]` if the gateway knows none. Entries that are not
+   * HTTP URLs are left out.
+   *
+   * @throws Error `Failed to fetch trusted peer list: …` without a usable answer in time
+   * @throws Error `Invalid trusted peer list format: …` if the answer is something else
+   */
+  async getGateways(): Promise<URL[]> {
+    const data = (await this.#ask()) as { gateways?: unknown } | null;
+    const peers = data?.gateways;
+    if (typeof peers !== 'object' || peers === null) {
+      throw new Error('Invalid trusted peer list format: missing "gateways" object');
+    }
+    const entries = Object.values(peers) as ({ url?: unknown } | null)[];
+    const gateways = distinct(
+      entries.map((entry) => toGateway(entry?.url)),
+      MOST_GATEWAYS,
+    );
+    this.#logger?.debug('TrustedPeersGatewaysProvider: got the list', { entries: entries.length, gateways: gateways.length });
+    return gateways;
+  }
+
+  async #ask(): Promise<unknown> {
+    // A browser's fetch refuses to be called as a method of something else.
+    const send = this.#fetch ?? globalThis.fetch;
+    const signal = AbortSignal.timeout(Math.min(this.timeoutMs, LONGEST_MS));
+    try {
+      const response = await send(new URL('/ar-io/peers', this.trustedGateway).href, { method: 'GET', signal });
+      if (response.ok) return await response.json();
+      const text = (await response.text()).slice(0, MOST_ERROR_TEXT);
+      throw new Error(`${response.status} ${response.statusText} ${text}`);
+    } catch (cause) {
+      const reason = signal.aborted ? `timeout after ${this.timeoutMs} ms` : cause instanceof Error ? cause.message : cause;
+      throw new Error(`Failed to fetch trusted peer list: ${reason}`, { cause });
+    }
+  }
+}
