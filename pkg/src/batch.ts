@@ -11,7 +11,7 @@ import { hasId, readEnvelope, readReply } from './reply.js';
 import type { Ending, Payload, Ticket } from './ticket.js';
 import type { Provider } from './topology.js';
 import type { Exchange, Reply } from './transport.js';
-import { exchange } from './transport.js';
+import { post } from './transport.js';
 
 /** One member on its way. */
 export interface Member {
@@ -109,7 +109,7 @@ class Batch {
 
   #exchange(provider: Provider, body: string, ms: number): Promise<Reply> {
     return new Promise((resolve) => {
-      const sent = exchange(this.core, provider, body, ms, (reply) => {
+      const sent = post(this.core, provider, body, ms, (reply) => {
         this.#underWay.delete(sent);
         resolve(reply);
       });
@@ -165,7 +165,7 @@ function judge(portion: Member[], reply: Reply): void {
     else if (reading.kind === 'error') member.ticket.fail(member.attempt, reply, reading.error, '');
     else {
       member.result = reading.result;
-      member.ticket.succeed(member.attempt);
+      member.ticket.succeed(member.attempt, false);
     }
   });
 }

@@ -1,30 +1,86 @@
 /** What the shell adds to the engine's choice: strategy objects of the user, and the span of a log query. */
 
+import type { Core } from './core.js';
 import { NONE } from './engine.js';
-import type { Pool } from './topology.js';
-import type { RoutingStrategy } from './types.js';
+import { withContext } from './routing/context.js';
+import type { RoutingContext } from './routing/context.js';
+import { bounded, sendCall } from './routing/probe.js';
+import type { ProbeOptions } from './routing/probe.js';
+import type { Pool, Provider } from './topology.js';
+import type { RoutingParams, RoutingStrategy, RpcRequest } from './types.js';
 
 /** Time for a strategy object to choose, as a share of the deadline, and if none is given. */
 const CHOICE_SHARE = 0.25;
 const CHOICE_MS = 2500;
+/** Every node of an EVM chain answers it, and quickly. */
+const PROBE: RpcRequest = { method: 'eth_chainId' };
 
 /** Asks a strategy object, not for ever; without a usable choice the engine's own ranking stands. */
-export async function choose(strategy: RoutingStrategy, pool: Pool, deadlineMs: number | undefined): Promise<number> {
+export async function choose(
+  core: Core,
+  strategy: RoutingStrategy,
+  pool: Pool,
+  method: string,
+  deadlineMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   const gateways = (pool.gateways ??= pool.providers.map((provider) => new URL(provider.url)));
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs === undefined ? CHOICE_MS : deadlineMs * CHOICE_SHARE);
-  });
+  const context = new PoolContext(core, pool, gateways, method);
+  const params: RoutingParams = { gateways: [...gateways] };
+  if (signal !== undefined) params.signal = signal;
+  const patience = deadlineMs === undefined ? CHOICE_MS : deadlineMs * CHOICE_SHARE;
   try {
-    const chosen = await Promise.race([strategy.selectGateway({ gateways: [...gateways] }), patience]);
-    if (chosen === undefined) return NONE;
-    const byIdentity = gateways.indexOf(chosen);
-    const at = byIdentity >= 0 ? byIdentity : gateways.findIndex((url) => url.href === String(chosen));
-    return pool.providers[at]?.place ?? NONE;
+    const chosen = await bounded(patience, signal, async () => strategy.selectGateway(withContext(params, context)));
+    return context.provider(chosen)?.place ?? NONE;
   } catch {
     return NONE;
-  } finally {
-    clearTimeout(timer);
+  }
+}
+
+/** Lets strategies know the providers of a pool by their URLs. */
+class PoolContext implements RoutingContext {
+  constructor(
+    readonly core: Core,
+    readonly pool: Pool,
+    readonly gateways: readonly URL[],
+    readonly method: string,
+  ) {}
+
+  /** Providers may share a URL and differ in their headers: the object counts first. */
+  provider(gateway: URL): Provider | undefined {
+    const byIdentity = this.gateways.indexOf(gateway);
+    const at = byIdentity >= 0 ? byIdentity : this.gateways.findIndex(({ href }) => href === String(gateway));
+    return this.pool.providers[at];
+  }
+
+  healthy(gateways: readonly URL[]): URL[] {
+    return this.core.healthiest(this.#placed(gateways));
+  }
+
+  pick(gateways: readonly URL[], strategy: number): URL | undefined {
+    const { core, pool, method } = this;
+    return core.first(this.#placed(gateways), pool, method, strategy);
+  }
+
+  async probe(gateway: URL, options: ProbeOptions, signal: AbortSignal): Promise<number> {
+    const { core } = this;
+    const provider = this.provider(gateway);
+    // Only configured providers are ever asked: others would get to see what is asked of these.
+    if (provider === undefined) throw new Error('The strategy probes a URL that is none of the providers.');
+    const { url, headers, place } = provider;
+    const request = options.probeRequest ?? PROBE;
+    const ms = await sendCall((to, init) => core.fetch(to, init), url, headers, request, signal);
+    core.engine.note(core.now(), place, core.method(request.method), ms, true);
+    return ms;
+  }
+
+  #placed(gateways: readonly URL[]): Map<number, URL> {
+    const placed = new Map<number, URL>();
+    for (const gateway of gateways) {
+      const place = this.provider(gateway)?.place;
+      if (place !== undefined && !placed.has(place)) placed.set(place, gateway);
+    }
+    return placed;
   }
 }
 

@@ -11,6 +11,7 @@ import { abortError, RpcError, WaypostError } from './errors.js';
 import { readExplanations, readStatus } from './report.js';
 import { exportState, importState } from './state.js';
 import { checkClientOptions, checkRequestOptions, describe } from './options.js';
+import { RpcErrand } from './rpc-errand.js';
 import { run } from './run.js';
 import type { Ending, Payload, Route } from './ticket.js';
 import { ownResult, Ticket } from './ticket.js';
@@ -85,7 +86,7 @@ export class RpcClient {
     const route = this.#route(request, options);
     if (route.chooser !== undefined) await this.#choose(route, options);
     const ticket = this.#ticket(route);
-    const ending = await this.#confirm(ticket, await run(ticket, payload, options.signal), payload, options);
+    const ending = await this.#confirm(ticket, await run(ticket, new RpcErrand(ticket, payload), options.signal), payload, options);
     return this.#settle(ticket, ending, payload, options.signal) as T;
   }
 
@@ -113,7 +114,8 @@ export class RpcClient {
     const ready = members.filter((member): member is Member => 'ticket' in member);
     const [single] = ready;
     if (!Array.isArray(request) && single !== undefined) {
-      single.ending = await run(single.ticket, single.payload, options.signal);
+      const { ticket, payload } = single;
+      single.ending = await run(ticket, new RpcErrand(ticket, payload), options.signal);
     } else {
       await runBatch(this.#core, ready, options.signal);
     }
@@ -242,7 +244,8 @@ export class RpcClient {
   /** Lets a strategy object choose whom to ask first. */
   async #choose(route: Route, options: RequestOptions): Promise<void> {
     if (route.chooser === undefined) return;
-    route.first = await choose(route.chooser, route.pool, options.deadlineMs);
+    const { chooser, pool, method } = route;
+    route.first = await choose(this.#core, chooser, pool, method, options.deadlineMs, options.signal);
     // Meanwhile anything may have happened.
     this.#checkAlive();
     if (options.signal?.aborted === true) throw abortError(options.signal.reason);

@@ -3,7 +3,7 @@
 import { circuitName } from './engine.js';
 import type { Engine } from './engine.js';
 import { Emitter } from './events.js';
-import type { Provider, Topology } from './topology.js';
+import type { Pool, Provider, Topology } from './topology.js';
 import type { ClientEvents } from './types.js';
 
 /** Method names remembered on this side; the engine has a bound of its own. */
@@ -13,7 +13,7 @@ const FILTER_CACHE = 1000;
 
 type FetchFunction = typeof fetch;
 
-export class Core {
+export class Core<T extends Topology = Topology> {
   readonly events = new Emitter<ClientEvents>();
   /** Which provider made a filter: `pool:filter id`. */
   readonly #filters = new Map<string, number>();
@@ -24,11 +24,11 @@ export class Core {
   #lag = 0;
 
   engine: Engine;
-  topology: Topology;
+  topology: T;
 
   constructor(
-    readonly make: () => { engine: Engine; topology: Topology },
-    readonly fetch: FetchFunction | undefined,
+    readonly make: () => { engine: Engine; topology: T },
+    readonly ownFetch: FetchFunction | undefined,
     readonly clock: () => number,
   ) {
     ({ engine: this.engine, topology: this.topology } = make());
@@ -42,6 +42,12 @@ export class Core {
     if (!isPanic(error) || broken !== this.engine) return;
     ({ engine: this.engine, topology: this.topology } = this.make());
     this.#methods.clear();
+  }
+
+  /** Looked up when called, since pages replace it, and called without a `this`, which browsers insist on. */
+  fetch(url: string | URL, request: RequestInit): Promise<Response> {
+    const send = this.ownFetch ?? globalThis.fetch;
+    return send(url, request);
   }
 
   /** The time as the engine sees it. */
@@ -80,6 +86,19 @@ export class Core {
     const provider = this.topology.providers[place]?.provider;
     if (provider === undefined) throw new Error('The engine named an unknown provider.');
     return provider;
+  }
+
+  /** Those of the best health tier that there is among these, which are given by the engine's numbers. */
+  healthiest(placed: ReadonlyMap<number, URL>): URL[] {
+    const tiers = this.engine.tiers(this.now(), Uint32Array.from(placed.keys()));
+    const best = Math.min(...tiers);
+    return [...placed.values()].filter((_, index) => tiers[index] === best);
+  }
+
+  /** The one that a strategy of the engine puts first. */
+  first(placed: ReadonlyMap<number, URL>, pool: Pool, method: string, strategy: number): URL | undefined {
+    const places = Uint32Array.from(placed.keys());
+    return placed.get(this.engine.pick(this.now(), pool.place, this.method(method), strategy, places));
   }
 
   /** Ids of ours, so that members of a batch cannot collide whatever ids their callers chose. */

@@ -112,7 +112,7 @@ export interface Engine {
   ride(now: number, handle: number, endpoint: number): number;
   /** Of the last step. */
   detail(which: number): number;
-  succeed(now: number, handle: number, attempt: number): void;
+  succeed(now: number, handle: number, attempt: number, isDeclined: boolean): void;
   fail(
     now: number,
     handle: number,
@@ -127,7 +127,19 @@ export interface Engine {
   ): number;
   lose(now: number, handle: number, attempt: number, how: number): number;
   abort(now: number, handle: number): void;
+  isTrial(handle: number, attempt: number): boolean;
   release(handle: number): void;
+  addContentPool(profile: number): number;
+  addGateway(pool: number): number;
+  /** False while attempts are under way. */
+  forgetGateway(place: number): boolean;
+  offer(now: number, handle: number, places: Uint32Array): void;
+  prefer(now: number, handle: number, place: number): void;
+  pick(now: number, pool: number, method: number, strategy: number, places: Uint32Array): number;
+  /** From 1, the best, to 5, an open breaker. */
+  tiers(now: number, places: Uint32Array): Uint8Array;
+  /** Negative milliseconds stand for a failure. */
+  note(now: number, place: number, method: number, ms: number, isProbe: boolean): void;
   readonly openRequests: number;
   strategyOf(handle: number): number;
   requestId(): string;

@@ -5,4 +5,6 @@ export type { ChainProvider } from './client.js';
 export { RpcError, WaypostError } from './errors.js';
 export type { WaypostErrorReason } from './errors.js';
 export * from './gateways/index.js';
+export * from './routing/index.js';
 export type * from './types.js';
+export * from './wayfinder/index.js';

@@ -1,45 +1,55 @@
 /** Drives one request: sends what the engine says, until it ends. */
 
-import { Detail, Loss, Step } from './engine.js';
-import type { Reply } from './transport.js';
-import { exchange } from './transport.js';
-import type { Exchange } from './transport.js';
-import { readReply } from './reply.js';
-import type { Ending, Payload, Ticket } from './ticket.js';
+import { Detail, Step } from './engine.js';
+import type { Ticket } from './ticket.js';
+import type { Provider } from './topology.js';
+import type { Exchange, Lost } from './transport.js';
+
+/** What a run carries: how it is sent, what an answer means, and how the request ends. */
+export interface Errand<R, E> {
+  send(provider: Provider, timeoutMs: number, done: (reply: R | Lost) => void): Exchange;
+  /** Tells the ticket; returns whether the answer is one that the request may end with. */
+  judge(attempt: number, reply: R): boolean;
+  /** Reads how the engine ended the request. */
+  ending(step: number): E;
+  aborted(): E;
+  /** What must be known before the next attempt; nothing if it is known at once. */
+  reroute?(): Promise<void> | undefined;
+}
 
 /**
- * Runs a request to its end. It never rejects: the ending says what came of it.
+ * Runs a request to its end. It rejects only if something breaks: the ending says what came of it.
  *
  * Callbacks instead of awaits, since several attempts may be under way and any of them may end first.
  */
-export function run(ticket: Ticket, payload: Payload, signal: AbortSignal | undefined): Promise<Ending> {
-  return new Promise((resolve, reject) => new Run(ticket, payload, signal, resolve, reject).start());
+export function run<R, E>(ticket: Ticket, errand: Errand<R, E>, signal: AbortSignal | undefined): Promise<E> {
+  return new Promise((resolve, reject) => new Run(ticket, errand, signal, resolve, reject).start());
 }
 
-class Run {
-  readonly #underWay = new Map<number, { exchange: Exchange; isTrial: boolean }>();
-  readonly #results = new Map<number, unknown>();
+class Run<R, E> {
+  readonly #underWay = new Map<number, Exchange>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDone = false;
+  #isRerouting = false;
   #forgetAbort: (() => void) | undefined;
 
   constructor(
     readonly ticket: Ticket,
-    readonly payload: Payload,
+    readonly errand: Errand<R, E>,
     readonly signal: AbortSignal | undefined,
-    readonly resolve: (ending: Ending) => void,
+    readonly resolve: (ending: E) => void,
     readonly reject: (error: unknown) => void,
   ) {}
 
   start(): void {
     this.#forgetAbort = this.ticket.core.whenAborted(this.signal, () => this.#abort());
-    if (!this.#isDone) this.#advance();
+    if (!this.#isDone) this.#reroute(() => this.#advance());
   }
 
   #abort(): void {
     if (this.#isDone) return;
     this.ticket.abort();
-    this.#end({ kind: 'aborted' }, true);
+    this.#end(this.errand.aborted(), true);
   }
 
   /** Whatever goes wrong in here must settle the promise. */
@@ -51,18 +61,32 @@ class Run {
       this.#stopWaiting();
       this.#forgetAbort?.();
       this.ticket.core.revive(error, this.ticket.engine);
-      for (const { exchange } of [...this.#underWay.values()]) exchange.abandon();
+      for (const exchange of [...this.#underWay.values()]) exchange.abandon();
       this.reject(error);
     }
   }
 
+  /** Lets the errand prepare the next attempt. Whoever comes while it does is served by the one that waits. */
+  #reroute(work: () => void): void {
+    const ready = this.errand.reroute?.();
+    if (ready === undefined) return work();
+    if (this.#isRerouting) return;
+    this.#isRerouting = true;
+    const go = (): void => {
+      this.#isRerouting = false;
+      if (!this.#isDone) work();
+    };
+    ready.then(go, go);
+  }
+
   #advance(): void {
     this.#guard(() => {
+      this.#stopWaiting();
       const step = this.ticket.next();
       const { engine } = this.ticket;
       if (step === Step.Send) this.#send();
-      else if (step === Step.Wait) this.#later(engine.detail(Detail.Wait), () => this.#advance());
-      else if (step !== Step.Pending) this.#finish(step);
+      else if (step === Step.Wait) this.#later(engine.detail(Detail.Wait), () => this.#reroute(() => this.#advance()));
+      else if (step !== Step.Pending) this.#end(this.errand.ending(step), false);
     });
   }
 
@@ -73,9 +97,8 @@ class Run {
     const timeoutMs = engine.detail(Detail.Timeout);
     const provider = core.provider(engine.detail(Detail.Endpoint));
     this.ticket.open(attempt, provider);
-    const sent = exchange(core, provider, this.payload.body, timeoutMs, (reply) => this.#receive(attempt, reply));
-    this.#underWay.set(attempt, { exchange: sent, isTrial: backupMs >= 0 });
-    if (backupMs >= 0) this.#later(backupMs, () => this.#backUp());
+    this.#underWay.set(attempt, this.errand.send(provider, timeoutMs, (reply) => this.#receive(attempt, reply)));
+    if (backupMs >= 0) this.#later(backupMs, () => this.#reroute(() => this.#backUp()));
   }
 
   #backUp(): void {
@@ -85,42 +108,26 @@ class Run {
     });
   }
 
-  #receive(attempt: number, reply: Reply): void {
+  #receive(attempt: number, reply: R | Lost): void {
     this.#guard(() => {
       this.#underWay.delete(attempt);
-      this.#judge(attempt, reply);
-      if (!this.#isDone) {
-        this.#stopWaiting();
-        this.#advance();
-      }
+      const isAnswer = !isLost(reply) && this.errand.judge(attempt, reply);
+      if (isLost(reply)) this.ticket.lose(attempt, reply.how);
+      if (this.#isDone) return;
+      this.#stopWaiting();
+      if (isAnswer) this.#advance();
+      else this.#reroute(() => this.#advance());
     });
   }
 
-  #judge(attempt: number, reply: Reply): void {
-    const { ticket, payload } = this;
-    if (reply.kind === 'lost') return ticket.lose(attempt, reply.how);
-    const reading = readReply(reply.status, reply.text, payload.id, payload.mode);
-    if (reading.kind === 'bad') ticket.lose(attempt, Loss.BadBody);
-    else if (reading.kind === 'http') ticket.fail(attempt, reply, undefined, reading.text);
-    else if (reading.kind === 'error') ticket.fail(attempt, reply, reading.error, '');
-    else {
-      this.#results.set(attempt, reading.result);
-      ticket.succeed(attempt);
-    }
-  }
-
-  #finish(step: number): void {
-    const { ticket, payload } = this;
-    this.#end(ticket.ending(step, payload, (attempt) => this.#results.get(attempt)), false);
-  }
-
   /** A trial that lost against its backup goes on, so that the engine learns how it ends. */
-  #end(ending: Ending, stopTrials: boolean): void {
+  #end(ending: E, stopTrials: boolean): void {
     this.#isDone = true;
     this.#stopWaiting();
     this.#forgetAbort?.();
-    for (const { exchange, isTrial } of [...this.#underWay.values()]) {
-      if (stopTrials || !isTrial) exchange.abandon();
+    const { engine, handle } = this.ticket;
+    for (const [attempt, exchange] of [...this.#underWay]) {
+      if (stopTrials || !engine.isTrial(handle, attempt)) exchange.abandon();
     }
     this.resolve(ending);
   }
@@ -133,4 +140,8 @@ class Run {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
+}
+
+function isLost<R>(reply: R | Lost): reply is Lost {
+  return (reply as Lost).kind === 'lost';
 }

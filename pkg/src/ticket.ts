@@ -7,7 +7,7 @@ import { WaypostError } from './errors.js';
 import { readCandidates } from './report.js';
 import type { RpcErrorObject } from './reply.js';
 import { dataText, redact } from './reply.js';
-import type { Reply } from './transport.js';
+import type { Stamps } from './transport.js';
 import type { Pool, Provider } from './topology.js';
 import type { AttemptClass, AttemptRecord, ParseMode, RoutingMeta, RoutingStrategy } from './types.js';
 
@@ -41,6 +41,9 @@ interface Attempt {
   record?: AttemptRecord;
   error?: RpcErrorObject;
 }
+
+/** Why a request got no answer. */
+export type FailureReason = 'indeterminate' | 'exhausted' | 'deadline' | 'rate_limited';
 
 /** How a request ended. */
 export type Ending =
@@ -81,14 +84,15 @@ export class Ticket {
     this.#attempts[attempt] = { provider, started: this.core.now() };
   }
 
-  succeed(attempt: number): void {
+  /** A result, or the answer that there is none. */
+  succeed(attempt: number, isDeclined: boolean): void {
     const { core, handle } = this;
-    this.engine.succeed(core.now(), handle, attempt);
+    this.engine.succeed(core.now(), handle, attempt, isDeclined);
     this.#record(attempt, 'success', undefined);
   }
 
   /** A JSON-RPC error, or an HTTP error without one whose body is `text`. */
-  fail(attempt: number, reply: Reply & { kind: 'body' }, error: RpcErrorObject | undefined, text: string): void {
+  fail(attempt: number, reply: Stamps & { status: number }, error: RpcErrorObject | undefined, text: string): void {
     const { core, handle } = this;
     const number = this.engine.fail(
       core.now(),
@@ -157,13 +161,13 @@ export class Ticket {
       case Step.AlreadyKnown:
         return { kind: 'result', result: ownResult(transactionHash(payload), payload) };
       case Step.Indeterminate:
-        return { kind: 'failed', failure: this.#failure('indeterminate', undefined) };
+        return { kind: 'failed', failure: this.failure('indeterminate', undefined) };
       case Step.Exhausted:
-        return { kind: 'failed', failure: this.#failure('exhausted', retryAfterMs) };
+        return { kind: 'failed', failure: this.failure('exhausted', retryAfterMs) };
       case Step.Deadline:
-        return { kind: 'failed', failure: this.#failure('deadline', retryAfterMs) };
+        return { kind: 'failed', failure: this.failure('deadline', retryAfterMs) };
       case Step.RateLimited:
-        return { kind: 'failed', failure: this.#failure('rate_limited', retryAfterMs) };
+        return { kind: 'failed', failure: this.failure('rate_limited', retryAfterMs) };
       default:
         return { kind: 'aborted' };
     }
@@ -176,20 +180,22 @@ export class Ticket {
     return { ...known.error, message: redact(known.error.message, known.provider) };
   }
 
-  #failure(reason: 'indeterminate' | 'exhausted' | 'deadline' | 'rate_limited', retryAfterMs: number | undefined): WaypostError {
+  /** The error of a request that got no answer. */
+  failure(reason: FailureReason, retryAfterMs: number | undefined, cause?: unknown): WaypostError {
     const { method, pool } = this.route;
     const attempts = this.records();
     const tried = attempts.map(({ provider, class: word, ms }) => `${provider}: ${word} after ${ms} ms`).join('; ');
     const hint = retryAfterMs === undefined ? '' : ` Try again in ${Math.ceil(retryAfterMs)} ms.`;
     const where = `${method} on ${pool.chain}`;
-    const list = tried === '' ? 'no provider could be asked' : tried;
+    const { noun } = pool;
+    const list = tried === '' ? `no ${noun} could be asked` : tried;
     const message = {
       indeterminate: `${where}: no answer came, so it is not known whether it was executed (${list}). Check its effect before you send it again.`,
-      exhausted: `${where}: no provider answered (${list}).${hint}`,
+      exhausted: `${where}: no ${noun} answered (${list}).${hint}`,
       deadline: `${where}: the deadline passed without an answer (${list}).${hint}`,
-      rate_limited: `${where}: all providers are rate-limited (${list}).${hint}`,
+      rate_limited: `${where}: all ${noun}s are rate-limited (${list}).${hint}`,
     }[reason];
-    return new WaypostError(reason, message, { attempts, retryAfterMs, meta: this.meta() });
+    return new WaypostError(reason, message, { attempts, retryAfterMs, meta: this.meta(), cause });
   }
 
   /** The provider whose answer ended the request. */

@@ -26,6 +26,8 @@ export interface Pool {
   readonly chain: string;
   readonly chainId: number | undefined;
   readonly aliases: readonly string[];
+  /** What its endpoints are called in messages. */
+  readonly noun: 'provider' | 'gateway';
   readonly providers: readonly Provider[];
   /** What a strategy object chooses from; made when first needed. */
   gateways: URL[] | undefined;
@@ -69,7 +71,7 @@ function profilesOf(options: RpcClientOptions): Record<string, ProfileOptions> {
   return { default: { chains } };
 }
 
-function addProfile(engine: Engine, options: RoutingOptions, path: string): number {
+export function addProfile(engine: Engine, options: RoutingOptions, path: string): number {
   const { strategy, tierOrder, circuitBreaker } = options;
   const number = typeof strategy === 'string' ? strategyNumber(strategy) : undefined;
   const place = engine.addProfile(number ?? NONE, tierOrder === 'unlimited-first');
@@ -113,6 +115,7 @@ function buildPool(engine: Engine, site: PoolSite, options: ChainOptions): Pool 
     chain,
     chainId: options.chainId,
     aliases: options.aliases ?? [],
+    noun: 'provider',
     providers,
     gateways: undefined,
     strategy: site.strategy,

@@ -4,10 +4,26 @@ import type { Core } from './core.js';
 import { Loss } from './engine.js';
 import type { Provider } from './topology.js';
 
-/** What the exchange brought. */
-export type Reply =
-  | { kind: 'body'; status: number; text: string; retryAfter: string | undefined; date: string | undefined }
-  | { kind: 'lost'; how: Loss };
+/** What an answer says about time. */
+export interface Stamps {
+  retryAfter: string | undefined;
+  date: string | undefined;
+}
+
+/** Why there is no answer. */
+export interface Lost {
+  kind: 'lost';
+  how: Loss;
+}
+
+/** What a provider answered. */
+export interface Body extends Stamps {
+  kind: 'body';
+  status: number;
+  text: string;
+}
+
+export type Reply = Body | Lost;
 
 /** An exchange under way. */
 export interface Exchange {
@@ -30,20 +46,35 @@ const REFUSALS = new Set([
   'UND_ERR_SOCKET',
 ]);
 
+/** Sends `body` to a provider and calls `done` exactly once: with the whole answer, or with why there is none. */
+export function post(core: Core, provider: Provider, body: string, timeoutMs: number, done: (reply: Reply) => void): Exchange {
+  const receive = async ({ signal }: AbortController, onHeaders: () => void): Promise<Body> => {
+    const response = await core.fetch(provider.url, { method: 'POST', headers: provider.headers, body, signal });
+    onHeaders();
+    const text = await response.text();
+    return { kind: 'body', status: response.status, text, ...stampsOf(response) };
+  };
+  return exchange(core, timeoutMs, receive, done);
+}
+
+/** The headers that tell when to come back. */
+export function stampsOf({ headers }: Response): Stamps {
+  return { retryAfter: headers.get('retry-after') ?? undefined, date: headers.get('date') ?? undefined };
+}
+
 /**
- * Sends `body` and calls `done` exactly once: with the whole body, or with why there is none. The timer is
- * ours, so that a `fetch` that ignores its signal cannot keep a request waiting.
+ * Calls `receive` with a controller of its own, and `done` exactly once: with what that resolves to, or with why
+ * it does not. The timer is ours, so that a `fetch` that ignores its signal cannot keep a request waiting.
  */
-export function exchange(
+export function exchange<R>(
   core: Core,
-  provider: Provider,
-  body: string,
   timeoutMs: number,
-  done: (reply: Reply) => void,
+  receive: (controller: AbortController, onHeaders: () => void) => Promise<R>,
+  done: (reply: R | Lost) => void,
 ): Exchange {
   const controller = new AbortController();
   let isDone = false;
-  const finish = (reply: Reply): void => {
+  const finish = (reply: R | Lost): void => {
     if (isDone) return;
     isDone = true;
     clearTimeout(timer);
@@ -59,18 +90,9 @@ export function exchange(
     timer = setTimeout(() => lose(Loss.Timeout));
   });
   let hasHeaders = false;
-  const receive = async (): Promise<void> => {
-    const request: RequestInit = { method: 'POST', headers: provider.headers, body, signal: controller.signal };
-    // Looked up now, since pages replace it, and called without a `this`, which browsers insist on.
-    const send = core.fetch ?? globalThis.fetch;
-    const response = await send(provider.url, request);
+  receive(controller, () => {
     hasHeaders = true;
-    const text = await response.text();
-    const retryAfter = response.headers.get('retry-after') ?? undefined;
-    const date = response.headers.get('date') ?? undefined;
-    finish({ kind: 'body', status: response.status, text, retryAfter, date });
-  };
-  receive().catch((error: unknown) => lose(lossOf(error, hasHeaders)));
+  }).then(finish, (error: unknown) => lose(lossOf(error, hasHeaders)));
   return { abandon: () => lose(Loss.Abandoned) };
 }
 

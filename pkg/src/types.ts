@@ -6,11 +6,25 @@ export type StrategyName = 'load_balanced' | 'fastest' | 'latency_weighted' | 'p
 /** What may be written where a strategy is named. */
 export type StrategyWord = StrategyName | 'round_robin' | 'load-balanced' | 'latency-weighted' | 'round-robin';
 
+/** What a routing strategy is told. */
+export interface RoutingParams {
+  /** The list to choose from; a strategy without one has its own. */
+  gateways?: URL[];
+  /** Path and query of the content that is asked for. */
+  path?: string;
+  /** Goes before the gateway's host name: an ArNS name, or an id in base 32. */
+  subdomain?: string;
+  /** The caller's. */
+  signal?: AbortSignal;
+  /** Those that have failed for this request. */
+  exclude?: readonly URL[];
+}
+
 /** Any object that picks a URL out of several. Its choice is asked first, the others after it. */
 export interface RoutingStrategy {
   /** Shown in metadata; `custom` without one. */
   readonly name?: string;
-  selectGateway(input: { gateways?: URL[]; path?: string; subdomain?: string }): Promise<URL> | URL;
+  selectGateway(params: RoutingParams): Promise<URL> | URL;
 }
 
 /** State of a circuit breaker: closed means that traffic flows. */

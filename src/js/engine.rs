@@ -11,7 +11,7 @@ use crate::engine::classify::retry_after::retry_after;
 use crate::engine::method::MethodId;
 use crate::engine::outcome::Outcome;
 use crate::engine::raw_tx;
-use crate::engine::request::{Call, Conclusion, Step};
+use crate::engine::request::{Call, Conclusion, Request, Step};
 use crate::engine::router::Router;
 use crate::engine::strategy::Strategy;
 use crate::engine::time::{HostClock, Timestamp, from_millis, millis};
@@ -137,11 +137,12 @@ impl Engine {
         self.inner().last.get(which).copied().unwrap_or(-1.0)
     }
 
-    /// Closes an attempt with a result.
-    pub fn succeed(&self, now: f64, handle: u32, attempt: usize) {
+    /// Closes an attempt with a result, or with the answer that there is none (`is_declined`).
+    pub fn succeed(&self, now: f64, handle: u32, attempt: usize, is_declined: bool) {
         let this = &mut *self.inner();
         let now = this.clock.at(now);
-        this.router.complete(now, handle, attempt, Outcome::Success);
+        let outcome = if is_declined { Outcome::Declined } else { Outcome::Success };
+        this.router.complete(now, handle, attempt, outcome);
     }
 
     /// Closes an attempt with an HTTP or JSON-RPC error; returns its class.
@@ -190,6 +191,15 @@ impl Engine {
         let this = &mut *self.inner();
         let now = this.clock.at(now);
         this.router.abort(now, handle);
+    }
+
+    /// Whether an attempt is the trial of a recovered endpoint.
+    #[wasm_bindgen(js_name = isTrial)]
+    #[must_use]
+    pub fn is_trial(&self, handle: u32, attempt: usize) -> bool {
+        let this = self.inner();
+        let attempts = this.router.request(handle).map(Request::attempts);
+        attempts.and_then(|attempts| attempts.get(attempt)).is_some_and(|attempt| attempt.is_trial)
     }
 
     /// Lets a request go.
@@ -247,7 +257,7 @@ impl Engine {
 }
 
 impl Inner {
-    fn seed(&mut self) {
+    pub(super) fn seed(&mut self) {
         if !self.is_seeded {
             // Without entropy the engine still routes; it only starts like every other one.
             self.router.reseed(getrandom::u64().unwrap_or(0));
@@ -319,7 +329,7 @@ fn some(number: u32) -> Option<usize> {
     (number != NONE).then_some(number as usize)
 }
 
-fn small(number: usize) -> u32 {
+pub(super) fn small(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(NONE)
 }
 

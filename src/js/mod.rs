@@ -5,6 +5,7 @@
 //! the context of another request. Whatever waits is in the shell, `pkg/src`.
 
 mod alloc;
+mod content;
 mod engine;
 mod panic;
 mod report;

@@ -1,0 +1,60 @@
+import { checkKeys, checkMethod } from '../checks.js';
+import type { Logger } from '../gateways/types.js';
+import type { RoutingParams, RoutingStrategy } from '../types.js';
+
+/**
+ * Several strategies: the first that has a choice decides.
+ *
+ * @example
+ * const strategy = new CompositeRoutingStrategy({
+ *   strategies: [new FastestPingRoutingStrategy({ gatewaysProvider: few }), new RandomRoutingStrategy({ gatewaysProvider: many })],
+ * });
+ */
+export class CompositeRoutingStrategy implements RoutingStrategy {
+  readonly name = 'composite';
+  private readonly strategies: RoutingStrategy[];
+
+  /**
+   * @param options.strategies in the order in which they are asked
+   * @param options.logger accepted for Wayfinder's sake
+   * @throws Error `At least one routing strategy must be provided`
+   */
+  constructor(options: { strategies: RoutingStrategy[]; logger?: Logger } = { strategies: [] }) {
+    checkKeys('CompositeRoutingStrategy', options, ['strategies', 'logger']);
+    const { strategies } = options;
+    if (!(strategies?.length > 0)) throw new Error('At least one routing strategy must be provided');
+    for (const strategy of strategies) checkMethod('CompositeRoutingStrategy', 'each strategy', strategy, 'selectGateway');
+    this.strategies = [...strategies];
+  }
+
+  /**
+   * Resolves to the choice of the first strategy that has one.
+   *
+   * @throws Error `All routing strategies failed to select a gateway`; its cause has all their errors
+   */
+  async selectGateway(params: RoutingParams = {}): Promise<URL> {
+    const errors: unknown[] = [];
+    for (const strategy of this.strategies) {
+      params.signal?.throwIfAborted();
+      try {
+        const gateway: URL | null | undefined = await strategy.selectGateway(params);
+        if (gateway) return gateway;
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    params.signal?.throwIfAborted();
+    throw new Error('All routing strategies failed to select a gateway', { cause: errors });
+  }
+
+  /** Adds a strategy behind the others. */
+  addStrategy(strategy: RoutingStrategy): void {
+    checkMethod('CompositeRoutingStrategy', 'strategy', strategy, 'selectGateway');
+    this.strategies.push(strategy);
+  }
+
+  /** A copy of the list. */
+  getStrategies(): RoutingStrategy[] {
+    return [...this.strategies];
+  }
+}

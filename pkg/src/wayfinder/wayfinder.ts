@@ -1,0 +1,217 @@
+/** The content client. */
+
+import { NONE } from '../engine.js';
+import { abortError } from '../errors.js';
+import { GatewayCore } from '../gateway-core.js';
+import type { GatewaysProvider } from '../gateways/types.js';
+import { readStatus } from '../report.js';
+import { PingRoutingStrategy } from '../routing/ping.js';
+import { RandomRoutingStrategy } from '../routing/random.js';
+import { run } from '../run.js';
+import { Ticket } from '../ticket.js';
+import type { ProviderStatus, RoutingStrategy } from '../types.js';
+import { answerOf, watched } from './body.js';
+import { DefaultPeers } from './defaults.js';
+import { ContentErrand } from './errand.js';
+import type { Arrival } from './errand.js';
+import { WayfinderEmitter } from './events.js';
+import { injectProvider } from './inject.js';
+import { checkOptions, checkSettings, verificationOf } from './options.js';
+import { Selection } from './selection.js';
+import { splitRequest } from './input.js';
+import type {
+  DataRetrievalStrategy,
+  RoutingSettings,
+  TelemetrySettings,
+  VerificationSettings,
+  VerificationStrategy,
+  WayfinderOptions,
+  WayfinderRequestInit,
+  WayfinderResponse,
+} from './types.js';
+import { createWayfinderUrl, gatewayUrl, isArUrl, parseArUrl } from './url.js';
+import type { Target, WayfinderURLParams } from './url.js';
+import { checkVerification, verified } from './verification.js';
+
+/** Longest silence of a body that is being read. */
+const IDLE_MS = 30_000;
+
+/**
+ * Fetches content of `ar://` addresses from the gateway that a routing strategy chooses, and from the next one if
+ * that fails.
+ *
+ * @example
+ * const wayfinder = new Wayfinder();
+ * const response = await wayfinder.request('ar://ardrive');
+ * console.log(response.gateway?.host, await response.text());
+ */
+export class Wayfinder {
+  /** For strategies that bring no list. */
+  readonly gatewaysProvider: GatewaysProvider;
+  /** The strategy in force, and the callbacks. */
+  readonly routingSettings: RoutingSettings & { strategy: RoutingStrategy };
+  /** Whether and how bodies are verified. */
+  readonly verificationSettings: VerificationSettings & { enabled: boolean };
+  /** Kept for Wayfinder's sake: nothing is ever reported. */
+  readonly telemetrySettings: TelemetrySettings;
+  /** Where events arrive. */
+  readonly emitter: WayfinderEmitter;
+  readonly #core: GatewayCore;
+  readonly #idleMs: number;
+  readonly #retrieval: DataRetrievalStrategy | undefined;
+
+  /** @throws WaypostError an option is wrong; the message has its name, what was seen and what is allowed */
+  constructor(options: WayfinderOptions = {}) {
+    checkOptions(options);
+    const { gatewaysProvider, routingSettings, verificationSettings, telemetrySettings, dataRetrievalStrategy } = options;
+    this.gatewaysProvider = gatewaysProvider ?? new DefaultPeers(options.fetch);
+    const strategy =
+      routingSettings?.strategy ??
+      new PingRoutingStrategy({ routingStrategy: new RandomRoutingStrategy({ gatewaysProvider: this.gatewaysProvider }) });
+    injectProvider(strategy, this.gatewaysProvider);
+    this.routingSettings = { events: {}, ...routingSettings, strategy };
+    this.verificationSettings = verificationOf(verificationSettings);
+    const { enabled = false, sampleRate, apiKey, exporterUrl, clientName, clientVersion } = telemetrySettings ?? {};
+    this.telemetrySettings = { enabled, sampleRate, apiKey, exporterUrl, clientName, clientVersion };
+    this.emitter = new WayfinderEmitter({ routing: this.routingSettings.events, verification: verificationSettings?.events });
+    this.#core = new GatewayCore(options, options.fetch);
+    this.#idleMs = options.idleTimeoutMs ?? IDLE_MS;
+    this.#retrieval = dataRetrievalStrategy;
+    // So that `const { request } = wayfinder` works.
+    this.request = this.request.bind(this);
+    this.resolveUrl = this.resolveUrl.bind(this);
+  }
+
+  /**
+   * Fetches an address. Those that do not begin with `ar://` are fetched as they are.
+   *
+   * Another gateway is asked after a network error, after 5xx and 429, and if there are no headers for too long; none
+   * is asked twice. Any other status is an answer. If nobody has a better one, the last 5xx or 429 is returned.
+   *
+   * @param input an address, or a `Request` for one
+   * @param init as for `fetch`; `routingSettings` and `verificationSettings` are those of this request alone
+   * @throws {WaypostError} no gateway has answered; `attempts` tells more
+   * @throws the strategy's error if it knows no gateway
+   * @throws an `AbortError` when `signal` fires
+   *
+   * @example
+   * const response = await wayfinder.request('ar://ardrive/logo.png', { signal: AbortSignal.timeout(5000) });
+   */
+  async request(input: URL | RequestInfo, init: WayfinderRequestInit = {}): Promise<WayfinderResponse> {
+    const { originalUrl, request, own } = splitRequest(input, init);
+    checkSettings(own);
+    const { routingSettings, verificationSettings } = own;
+    const emitter = new WayfinderEmitter({
+      routing: routingSettings?.events,
+      verification: verificationSettings?.events,
+      parentEmitter: this.emitter,
+    });
+    if (!isArUrl(originalUrl)) {
+      emitter.emit('routing-skipped', { originalUrl });
+      return this.#core.fetch(input as string | URL, request);
+    }
+    emitter.emit('routing-started', { originalUrl });
+    try {
+      const settings = verificationOf({ ...this.verificationSettings, ...verificationSettings }, verificationSettings);
+      const target = parseArUrl(originalUrl);
+      const strategy = routingSettings?.strategy ?? this.routingSettings.strategy;
+      injectProvider(strategy, this.gatewaysProvider);
+      const signal = request.signal ?? undefined;
+      const selection = new Selection(this.#core, strategy, target, signal);
+      const { arrival, ticket } = await this.#fetch(selection, request);
+      const { gateway, url } = arrival;
+      const selectedGateway = gateway.toString();
+      emitter.emit('routing-succeeded', { originalUrl, selectedGateway, redirectUrl: url.toString() });
+      return answerOf(arrival, this.#body(arrival, target, settings, signal, emitter), ticket.records());
+    } catch (error) {
+      emitter.emit('routing-failed', error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+  }
+
+  /**
+   * The URL on the gateway that the strategy chooses. Nothing is fetched.
+   *
+   * @param params exactly one of `originalUrl`, `wayfinderUrl`, `txId` and `arnsName`
+   * @throws Error `Invalid URL …`, or the strategy's error
+   *
+   * @example
+   * const url = await wayfinder.resolveUrl({ arnsName: 'ardrive' });
+   */
+  async resolveUrl(params: WayfinderURLParams): Promise<URL> {
+    const target = parseArUrl(createWayfinderUrl(params));
+    const { strategy } = this.routingSettings;
+    injectProvider(strategy, this.gatewaysProvider);
+    const gateway = await new Selection(this.#core, strategy, target, undefined).ask();
+    return gatewayUrl(gateway, target);
+  }
+
+  /** Routes by another strategy from the next request on. */
+  setRoutingStrategy(strategy: RoutingStrategy): void {
+    checkSettings({ routingSettings: { strategy } });
+    this.routingSettings.strategy = strategy;
+  }
+
+  /** Verifies by another strategy from the next request on. */
+  setVerificationStrategy(strategy: VerificationStrategy): void {
+    checkSettings({ verificationSettings: { strategy } });
+    this.verificationSettings.strategy = strategy;
+    this.verificationSettings.enabled = true;
+  }
+
+  /**
+   * Verifies from the next request on.
+   *
+   * @param options.strict whether a body that fails ends with an error; false by default
+   * @param options.strategy who verifies; by default the one that is set
+   * @throws WaypostError there is no strategy
+   */
+  enableVerification({ strict = false, strategy = this.verificationSettings.strategy }: Pick<VerificationSettings, 'strict' | 'strategy'> = {}): void {
+    checkVerification({ enabled: true, strategy });
+    Object.assign(this.verificationSettings, { enabled: true, strict, strategy });
+  }
+
+  /** Stops verifying. */
+  disableVerification(): void {
+    this.verificationSettings.enabled = false;
+  }
+
+  /** Breaker, limits and measurements of every gateway that is known, by its host. */
+  status(): ProviderStatus[] {
+    return readStatus(this.#core).profiles['default']?.['content']?.providers ?? [];
+  }
+
+  async #fetch(selection: Selection, request: RequestInit): Promise<{ arrival: Arrival; ticket: Ticket }> {
+    const core = this.#core;
+    const method = (request.method ?? 'GET').toUpperCase();
+    const { pool } = core.topology;
+    const { signal } = selection;
+    const ticket = new Ticket(core, {
+      pool, method, strategy: NONE, only: NONE, first: NONE, deadlineMs: undefined, blockSpan: -1, chooser: selection.strategy,
+    });
+    const ending = await run(ticket, new ContentErrand(core, ticket, selection, request, this.#retrieval), signal);
+    ticket.close({ kind: 'aborted' });
+    if (ending === undefined) throw abortError(signal?.reason);
+    if ('error' in ending) throw ending.error;
+    return { arrival: ending.arrival, ticket };
+  }
+
+  #body(
+    arrival: Arrival,
+    target: Target,
+    settings: VerificationSettings & { enabled: boolean },
+    signal: AbortSignal | undefined,
+    emitter: WayfinderEmitter,
+  ): ReadableStream<Uint8Array> | undefined {
+    const { response, gateway } = arrival;
+    if (response.body === null) return undefined;
+    const body = watched(response.body, arrival, this.#idleMs, signal, (end) => {
+      // Its headers had counted as a success.
+      if (end === 'broken') this.#core.note(gateway, -1, false);
+    });
+    const isContent = target.txId !== undefined || target.arnsName !== undefined;
+    const { enabled, strategy } = settings;
+    if (!enabled || strategy === undefined || !isContent || !response.ok) return body;
+    return verified(body, response.headers, target, strategy, settings, emitter);
+  }
+}
