@@ -1,6 +1,7 @@
 //! The commands of this repository. Each brings the tools that it needs.
 
 mod check;
+mod compat;
 mod package;
 mod shell;
 mod tools;
@@ -14,6 +15,7 @@ cargo xtask build            make the npm package: pkg/dist
 cargo xtask demo [--port N]  build, then serve the demo page with its mock providers
 cargo xtask test [--quick]   every check and every test; --quick: the native ones only
 cargo xtask bench            build, then run the benchmarks
+cargo xtask compat           build, then compare with @ar.io/wayfinder-core and serve from arlocal (needs npm)
 cargo xtask size [--update]  build, then compare the sizes with size-budget.json, or rewrite it
 ";
 
@@ -47,6 +49,7 @@ fn dispatch(words: &[&str]) -> Outcome {
             cargo(&["bench"]).run()?;
             node("benches/live/run.mjs").args(["--write"]).run()
         }
+        ["compat"] => compat::run(),
         ["size", rest @ ..] => {
             package::build()?;
             node("xtask/size.mjs").args(rest).run()
