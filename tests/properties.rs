@@ -7,6 +7,8 @@
     reason = "a property that does not hold must stop the test"
 )]
 
+#[path = "properties/content.rs"]
+mod content;
 #[path = "properties/machine.rs"]
 mod machine;
 mod world;
