@@ -229,7 +229,8 @@ impl Router {
             Some(self.backup_delay(now, request))
         } else {
             // Of content somebody else may be known by then.
-            (may_back && request.offered.is_some()).then(|| request.patience(now))
+            let overdue_at = request.attempts.get(attempt).map(|attempt| attempt.overdue_at);
+            overdue_at.filter(|_| may_back && request.offered.is_some()).map(|at| at.since(now))
         };
         Step::Send { attempt, endpoint: place, timeout, backup_after }
     }

@@ -30,20 +30,18 @@ impl Router {
     /// Adds endpoints to those that a content request may ask. Each should be offered once.
     pub fn offer(&mut self, now: Timestamp, handle: u32, places: &[usize]) {
         let now = self.observe(now);
-        self.with_request(handle, |router, request| router.widen(now, request, places));
+        self.with_request(handle, |router, request| router.widen(now, request, places, false));
     }
 
-    /// Puts an endpoint in front of the others that a content request may ask, if it is as healthy as they.
+    /// Puts an endpoint in front of the others that a request may ask, if it is as healthy as they. A content
+    /// request may ask it from now on.
     pub fn prefer(&mut self, now: Timestamp, handle: u32, place: usize) {
         let now = self.observe(now);
         self.with_request(handle, |router, request| {
-            let position = |request: &Request| {
-                request.offered.as_ref()?.iter().position(|offered| *offered == place)
-            };
-            if position(request).is_none() {
-                router.widen(now, request, &[place]);
+            if request.offered.as_ref().is_some_and(|offered| !offered.contains(&place)) {
+                router.widen(now, request, &[place], false);
             }
-            let at = position(request);
+            let at = router.places(request).iter().position(|known| *known == place);
             if let Some(rank) = at.and_then(|at| request.ranks.get_mut(at)) {
                 *rank = Rank { group: 0, score: f64::NEG_INFINITY };
             }
@@ -56,7 +54,9 @@ impl Router {
         let mut request = self.open_request(now, call)?;
         request.offered = Some(Vec::new());
         request.ranks.clear();
-        self.widen(now, &mut request, places);
+        // Here it is decided who goes first: the unproven have their share of that.
+        let may_explore = request.safety == Safety::Safe;
+        self.widen(now, &mut request, places, may_explore);
         self.survey(now, &request).best.map(|best| best.place)
     }
 
@@ -68,6 +68,13 @@ impl Router {
         let standing = self.standing(place, now);
         let tier = |standing: Standing| standing.tier(order.unwrap_or_default());
         standing.and_then(tier).unwrap_or(OPEN_TIER)
+    }
+
+    /// Whether an endpoint is in the best tier and its last answer was good: who has chosen it may stay with it.
+    #[must_use]
+    pub fn is_trusted(&self, now: Timestamp, place: usize) -> bool {
+        let failures = self.endpoints.get(place).map_or(0, |endpoint| endpoint.breaker.consecutive);
+        failures == 0 && self.tier(now, place) == 1
     }
 
     /// Takes note of something that was seen outside of a request: a success with its latency, or a failure
@@ -110,7 +117,27 @@ impl Router {
         }
     }
 
-    fn widen(&mut self, now: Timestamp, request: &mut Request, places: &[usize]) {
+    /// Takes note of how the body of an answer ended, whose headers were a success. Those headers have
+    /// forgiven all failures before them, so that bodies which break in a row are counted apart.
+    pub fn end_body(&mut self, now: Timestamp, place: usize, method: MethodId, is_whole: bool) {
+        let Some(endpoint) = self.endpoints.get_mut(place) else { return };
+        if is_whole {
+            endpoint.broken_bodies = 0;
+            return;
+        }
+        endpoint.broken_bodies = endpoint.broken_bodies.saturating_add(1);
+        let earlier = endpoint.broken_bodies - 1;
+        endpoint.breaker.consecutive = endpoint.breaker.consecutive.max(earlier);
+        self.note(now, place, method, None, false);
+    }
+
+    fn widen(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        places: &[usize],
+        may_explore: bool,
+    ) {
         let Some(settings) = self.settings.get(request.profile) else { return };
         let Some(offered) = &mut request.offered else { return };
         let known = self.endpoints.len();
@@ -118,7 +145,7 @@ impl Router {
         let new: Vec<usize> =
             places.iter().copied().filter(|place| *place < known).take(room).collect();
         let candidates = self.candidates(now, &new, request.call.method);
-        let ranks = request.strategy.rank(settings, &candidates, false, &mut self.ranking);
+        let ranks = request.strategy.rank(settings, &candidates, may_explore, &mut self.ranking);
         offered.extend(new);
         request.ranks.extend(ranks);
     }
@@ -150,7 +177,8 @@ impl Request {
     pub(super) fn patience(&self, now: Timestamp) -> Duration {
         let offered = self.offered.as_ref().map_or(1, Vec::len);
         let shares = offered.saturating_sub(self.attempts.len()).max(1);
-        let share = self.deadline.since(now) / u32::try_from(shares).unwrap_or(u32::MAX);
-        share.clamp(PATIENCE.0, PATIENCE.1)
+        let left = self.deadline.since(now);
+        let share = left / u32::try_from(shares).unwrap_or(u32::MAX);
+        share.clamp(PATIENCE.0.min(left / 2), PATIENCE.1)
     }
 }

@@ -32,6 +32,8 @@ pub struct Endpoint {
     pub metrics: Metrics,
     /// A short absence without blame.
     pub rest: Rest,
+    /// Bodies in a row that broke off after good headers.
+    pub broken_bodies: u32,
     /// Attempts under way.
     pub in_flight: u32,
     /// Highest block number seen from it.

@@ -120,7 +120,7 @@ impl Router {
     }
 
     /// The endpoints of the pool, or those that the request brought.
-    fn places<'a>(&'a self, request: &'a Request) -> &'a [usize] {
+    pub(super) fn places<'a>(&'a self, request: &'a Request) -> &'a [usize] {
         let pool = || self.pools.get(request.call.pool).map(|pool| &*pool.endpoints);
         request.offered.as_deref().or_else(pool).unwrap_or_default()
     }

@@ -67,6 +67,25 @@ impl Engine {
         places.iter().map(|place| this.router.tier(now, *place as usize)).collect()
     }
 
+    /// Whether a place is in the best tier and its last answer was good.
+    #[wasm_bindgen(js_name = isTrusted)]
+    #[must_use]
+    pub fn is_trusted(&self, now: f64, place: usize) -> bool {
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
+        this.router.is_trusted(now, place)
+    }
+
+    /// Takes note of how the body of an answer ended.
+    #[wasm_bindgen(js_name = endBody)]
+    pub fn end_body(&self, now: f64, place: usize, method: usize, is_whole: bool) {
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
+        if let Some(method) = MethodId::from_index(method) {
+            this.router.end_body(now, place, method, is_whole);
+        }
+    }
+
     /// Takes note of what was seen outside of a request: a success after `ms`, or a failure (negative).
     pub fn note(&self, now: f64, place: usize, method: usize, ms: f64, is_probe: bool) {
         let this = &mut *self.inner();

@@ -274,3 +274,63 @@ fn an_offer_has_a_bound_and_unknown_places_are_left_out() {
     assert_eq!(world.finish(run).conclusion, Conclusion::Answer(0));
     assert_eq!(world.asked(run), [1]);
 }
+
+#[test]
+fn a_choice_is_trusted_until_an_answer_of_it_is_bad() {
+    let mut world = World::of_gateways(2);
+    assert!(world.router.is_trusted(world.now, 0), "nothing speaks against it");
+    world.serve(0, |_| status(503));
+    fetch(&mut world, &[0, 1]);
+    assert!(!world.router.is_trusted(world.now, 0) && world.router.is_trusted(world.now, 1));
+    assert_eq!(world.router.tier(world.now, 0), 1, "one failure is not an illness");
+    world.serve(0, |_| answer(50));
+    fetch(&mut world, &[0]);
+    assert!(world.router.is_trusted(world.now, 0));
+    assert!(!world.router.is_trusted(world.now, 99), "an unknown place");
+}
+
+#[test]
+fn the_unproven_get_their_share_of_picks() {
+    let mut world = World::of_gateways(3);
+    let call = world.call("GET");
+    for _ in 0..3 {
+        world.router.note(world.now, 2, call.method, Some(ms(300)), false);
+    }
+    let mut picks = [0; 3];
+    for _ in 0..1_000 {
+        picks[pick(&mut world, Strategy::Fastest, &[0, 1, 2]).expect("three are healthy")] += 1;
+    }
+    assert!(picks[0] > 20 && picks[1] > 20 && picks[2] > 900, "{picks:?}");
+}
+
+#[test]
+fn a_short_deadline_leaves_time_for_others() {
+    for deadline in [800, 3_000] {
+        let mut world = World::of_gateways(2);
+        world.serve(0, |_| hang());
+        let call = world.call("GET");
+        let run = world.start_content_with(Call { deadline: Some(ms(deadline)), ..call }, &[0, 1]);
+        let ending = world.finish(run);
+        assert_eq!(ending.conclusion, Conclusion::Answer(1), "{deadline} ms");
+    }
+}
+
+#[test]
+fn bodies_that_break_in_a_row_open_the_breaker_though_their_headers_were_good() {
+    let mut world = World::of_gateways(1);
+    let call = world.call("GET");
+    let breaks = |world: &mut World, is_whole| {
+        fetch(world, &[0]);
+        world.router.end_body(world.now, 0, call.method, is_whole);
+    };
+    for _ in 0..4 {
+        breaks(&mut world, false);
+    }
+    breaks(&mut world, true);
+    for _ in 0..4 {
+        breaks(&mut world, false);
+    }
+    assert_eq!(world.circuit(0), Circuit::Closed);
+    breaks(&mut world, false);
+    assert_eq!(world.circuit(0), Circuit::Open);
+}

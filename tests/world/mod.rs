@@ -190,6 +190,10 @@ impl World {
     /// Opens a request for content that knows of these gateways and prefers the first.
     pub(crate) fn start_content(&mut self, method: &'static str, known: &[usize]) -> usize {
         let call = self.call(method);
+        self.start_content_with(call, known)
+    }
+
+    pub(crate) fn start_content_with(&mut self, call: Call, known: &[usize]) -> usize {
         let run = self.open(call);
         let handle = self.runs[run].handle;
         self.router.offer(self.now, handle, known);

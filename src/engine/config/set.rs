@@ -45,7 +45,7 @@ type Put = fn(&mut Settings, f64);
 static FIELDS: [(&str, f64, f64, Put); 21] = [
     ("deadlineMs", 1.0, DAY_MS, |s, v| s.deadline = Some(from_millis(v))),
     ("attemptTimeoutMs", 1.0, DAY_MS, |s, v| s.attempt_timeout = Some(from_millis(v))),
-    ("maxAttempts", 1.0, 16.0, |s, v| s.max_attempts = Some(whole(v))),
+    ("maxAttempts", 1.0, 64.0, |s, v| s.max_attempts = Some(whole(v))),
     ("rateLimit.defaultMs", 0.0, HOUR_MS, |s, v| s.rate_limit.default = from_millis(v)),
     ("rateLimit.maxMs", 0.0, DAY_MS, |s, v| s.rate_limit.max = from_millis(v)),
     ("strategies.fastest.minCalls", 0.0, 32.0, |s, v| s.fastest.min_calls = whole(v)),
@@ -129,7 +129,7 @@ mod tests {
         for (path, min, max) in [
             ("deadlineMs", 1.0, DAY_MS),
             ("attemptTimeoutMs", 1.0, DAY_MS),
-            ("maxAttempts", 1.0, 16.0),
+            ("maxAttempts", 1.0, 64.0),
             ("rateLimit.defaultMs", 0.0, HOUR_MS),
             ("rateLimit.maxMs", 0.0, DAY_MS),
             ("strategies.fastest.minCalls", 0.0, 32.0),
