@@ -3,6 +3,7 @@
  * travel together, and only the ones that failed travel again.
  */
 
+import { choose } from './choice.js';
 import type { Core } from './core.js';
 import { Detail, Loss, NONE, Step } from './engine.js';
 import { parseJson, rawMember } from './json.js';
@@ -27,6 +28,7 @@ export async function runBatch(core: Core, members: Member[], signal: AbortSigna
   const batch = new Batch(core);
   const forgetAbort = core.whenAborted(signal, () => batch.abort());
   try {
+    await Promise.all(members.map(({ ticket }) => choose(ticket, signal)));
     await batch.run(members);
   } catch (error) {
     const [first] = members;

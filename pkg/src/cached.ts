@@ -1,11 +1,13 @@
 /** One value that is loaded when it is needed, kept for a while, and served old rather than not at all. */
 
+import { limited } from './bounded.js';
+
 /** A quick refresh is worth waiting for; a slow one goes on in the background while the old value is served. */
 const PATIENCE_MS = 50;
 /** A source that fails is left alone for this long while there is an old value. */
 const RETRY_MS = 5_000;
 /** A load may never settle: Cloudflare Workers drop it together with the request that began it. */
-const SHARED_MS = 30_000;
+const SHARED_MS = 5_000;
 
 type Outcome<T> = { value: T; isGood: boolean } | { error: unknown };
 
@@ -59,7 +61,8 @@ export class Cached<T> {
       const shared = this.#joinable();
       const { started, outcome } = shared ?? this.#start(load);
       const most = old !== undefined ? PATIENCE_MS : shared !== undefined ? SHARED_MS : Infinity;
-      const landed = await within(outcome, started + most - performance.now());
+      const leftMs = started + most - performance.now();
+      const landed = leftMs > 0 ? await limited(outcome, leftMs, undefined).catch(() => undefined) : undefined;
       if (landed !== undefined && 'value' in landed && landed.isGood && isUsable(landed.value)) return landed.value;
       if (old !== undefined) return old.value;
       if (landed === undefined) continue;
@@ -110,21 +113,10 @@ export class Cached<T> {
     this.#flight = undefined;
     if ('value' in outcome && outcome.isGood) {
       this.put(outcome.value);
-      this.#onKept(outcome.value);
+      if (this.#entry !== undefined) this.#onKept(outcome.value);
     } else if (this.#entry !== undefined) {
       const { until, value } = this.#entry;
       this.#entry.until = Math.max(until, performance.now() + Math.min(this.#ttlOf(value), RETRY_MS));
     }
   }
-}
-
-/** What the promise brings, or `undefined` if that takes longer. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  if (ms === Infinity) return promise;
-  if (ms <= 0) return undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

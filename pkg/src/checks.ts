@@ -1,7 +1,7 @@
 /** Small checks that the constructors of the content half share. */
 
 import { WaypostError } from './errors.js';
-import { describe, didYouMean, refuse } from './options.js';
+import { describe, didYouMean, refuse } from './refusal.js';
 
 /** Refuses anything but an object, and keys that the class does not know. */
 export function checkKeys(className: string, options: unknown, known: readonly string[]): void {

@@ -1,13 +1,14 @@
 /** What the shell adds to the engine's choice: strategy objects of the user, and the span of a log query. */
 
 import type { Core } from './core.js';
-import { NONE } from './engine.js';
 import { withContext } from './routing/context.js';
 import type { RoutingContext } from './routing/context.js';
-import { bounded, sendCall } from './routing/probe.js';
+import { bounded } from './bounded.js';
+import { sendCall } from './routing/probe.js';
 import type { ProbeOptions } from './routing/probe.js';
+import type { Ticket } from './ticket.js';
 import type { Pool, Provider } from './topology.js';
-import type { RoutingParams, RoutingStrategy, RpcRequest } from './types.js';
+import type { RoutingParams, RpcRequest } from './types.js';
 
 /** Time for a strategy object to choose, as a share of the deadline, and if none is given. */
 const CHOICE_SHARE = 0.25;
@@ -15,25 +16,24 @@ const CHOICE_MS = 2500;
 /** Every node of an EVM chain answers it, and quickly. */
 const PROBE: RpcRequest = { method: 'eth_chainId' };
 
-/** Asks a strategy object, not for ever; without a usable choice the engine's own ranking stands. */
-export async function choose(
-  core: Core,
-  strategy: RoutingStrategy,
-  pool: Pool,
-  method: string,
-  deadlineMs: number | undefined,
-  signal: AbortSignal | undefined,
-): Promise<number> {
+/** Lets the strategy object of a request choose, not for ever; without a usable choice the engine's ranking stands. */
+export async function choose({ core, route, engine, handle }: Ticket, signal: AbortSignal | undefined): Promise<void> {
+  const { chooser, pool, method, deadlineMs = pool.deadlineMs } = route;
+  if (chooser === undefined) return;
   const gateways = (pool.gateways ??= pool.providers.map((provider) => new URL(provider.url)));
   const context = new PoolContext(core, pool, gateways, method);
-  const params: RoutingParams = { gateways: [...gateways] };
-  if (signal !== undefined) params.signal = signal;
+  const controller = new AbortController();
+  const forget = core.whenAborted(signal, () => controller.abort(signal?.reason));
+  const params: RoutingParams = { gateways: [...gateways], signal: controller.signal };
   const patience = deadlineMs === undefined ? CHOICE_MS : deadlineMs * CHOICE_SHARE;
   try {
-    const chosen = await bounded(patience, signal, async () => strategy.selectGateway(withContext(params, context)));
-    return context.provider(chosen)?.place ?? NONE;
+    const chosen = await bounded(patience, controller.signal, async () => chooser.selectGateway(withContext(params, context)));
+    const provider = context.provider(chosen);
+    if (provider !== undefined) engine.prefer(core.now(), handle, provider.place);
   } catch {
-    return NONE;
+    // The strategy has no choice, or none in time.
+  } finally {
+    forget();
   }
 }
 
@@ -49,7 +49,10 @@ class PoolContext implements RoutingContext {
   /** Providers may share a URL and differ in their headers: the object counts first. */
   provider(gateway: URL): Provider | undefined {
     const byIdentity = this.gateways.indexOf(gateway);
-    const at = byIdentity >= 0 ? byIdentity : this.gateways.findIndex(({ href }) => href === String(gateway));
+    const url = new URL(gateway);
+    // Ours have theirs in a header.
+    url.username = url.password = '';
+    const at = byIdentity >= 0 ? byIdentity : this.gateways.findIndex(({ href }) => href === url.href);
     return this.pool.providers[at];
   }
 
@@ -57,9 +60,19 @@ class PoolContext implements RoutingContext {
     return this.core.healthiest(this.#placed(gateways));
   }
 
+  trusts(gateway: URL): boolean {
+    const { core } = this;
+    const place = this.provider(gateway)?.place;
+    return place !== undefined && core.engine.isTrusted(core.now(), place);
+  }
+
   pick(gateways: readonly URL[], strategy: number): URL | undefined {
     const { core, pool, method } = this;
     return core.first(this.#placed(gateways), pool, method, strategy);
+  }
+
+  lasting(): RoutingContext {
+    return this;
   }
 
   async probe(gateway: URL, options: ProbeOptions, signal: AbortSignal): Promise<number> {

@@ -3,14 +3,15 @@
 
 import { runBatch } from './batch.js';
 import type { Member } from './batch.js';
-import { choose, spanOf } from './choice.js';
+import { spanOf } from './choice.js';
 import { Core } from './core.js';
 import { engineClass, NONE, strategyWords } from './engine.js';
 import type { Engine } from './engine.js';
 import { abortError, RpcError, WaypostError } from './errors.js';
 import { readExplanations, readStatus } from './report.js';
 import { exportState, importState } from './state.js';
-import { checkClientOptions, checkRequestOptions, describe } from './options.js';
+import { checkClientOptions, checkRequestOptions } from './options.js';
+import { describe } from './refusal.js';
 import { RpcErrand } from './rpc-errand.js';
 import { run } from './run.js';
 import type { Ending, Payload, Route } from './ticket.js';
@@ -84,9 +85,8 @@ export class RpcClient {
     if (options !== NO_OPTIONS) checkRequestOptions(options);
     const payload = this.#payload(request, options.parse);
     const route = this.#route(request, options);
-    if (route.chooser !== undefined) await this.#choose(route, options);
     const ticket = this.#ticket(route);
-    const ending = await this.#confirm(ticket, await run(ticket, new RpcErrand(ticket, payload), options.signal), payload, options);
+    const ending = await this.#confirm(ticket, await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal), payload, options);
     return this.#settle(ticket, ending, payload, options.signal) as T;
   }
 
@@ -108,14 +108,12 @@ export class RpcClient {
     checkRequestOptions(options);
     const requests: readonly JsonRpcRequest[] = Array.isArray(request) ? request : [request as JsonRpcRequest];
     if (requests.length === 0) throw new WaypostError('invalid_request', 'A batch must have at least one member.');
-    const members: (Member | { error: WaypostError })[] = [];
-    for (const each of requests) members.push(await this.#member(each, options));
-    this.#checkAlive();
+    const members = requests.map((each) => this.#member(each, options));
     const ready = members.filter((member): member is Member => 'ticket' in member);
     const [single] = ready;
     if (!Array.isArray(request) && single !== undefined) {
       const { ticket, payload } = single;
-      single.ending = await run(ticket, new RpcErrand(ticket, payload), options.signal);
+      single.ending = await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal);
     } else {
       await runBatch(this.#core, ready, options.signal);
     }
@@ -241,16 +239,6 @@ export class RpcClient {
     return { pool, method, strategy, only, first, deadlineMs: options.deadlineMs, blockSpan, chooser };
   }
 
-  /** Lets a strategy object choose whom to ask first. */
-  async #choose(route: Route, options: RequestOptions): Promise<void> {
-    if (route.chooser === undefined) return;
-    const { chooser, pool, method } = route;
-    route.first = await choose(this.#core, chooser, pool, method, options.deadlineMs, options.signal);
-    // Meanwhile anything may have happened.
-    this.#checkAlive();
-    if (options.signal?.aborted === true) throw abortError(options.signal.reason);
-  }
-
   /**
    * A transaction whose nonce is used after an attempt of ours that got no answer: it is a success if the chain
    * has it.
@@ -300,11 +288,10 @@ export class RpcClient {
   }
 
   /** A member ready to go, or the error that it is. */
-  async #member(request: JsonRpcRequest, options: RequestOptions): Promise<Member | { error: WaypostError }> {
+  #member(request: JsonRpcRequest, options: RequestOptions): Member | { error: WaypostError } {
     try {
       const payload = this.#payload(request, options.parse);
       const route = this.#route(request, options);
-      await this.#choose(route, options);
       return { ticket: this.#ticket(route), payload, attempt: 0, result: undefined, ending: undefined };
     } catch (error) {
       if (error instanceof WaypostError) return { error };

@@ -10,6 +10,8 @@ import type { ClientEvents } from './types.js';
 const METHOD_CACHE = 256;
 /** Filters remembered per client; providers forget theirs after minutes. */
 const FILTER_CACHE = 1000;
+/** The engine's tier of an open breaker. */
+const OPEN_TIER = 5;
 
 type FetchFunction = typeof fetch;
 
@@ -45,7 +47,7 @@ export class Core<T extends Topology = Topology> {
   }
 
   /** Looked up when called, since pages replace it, and called without a `this`, which browsers insist on. */
-  fetch(url: string | URL, request: RequestInit): Promise<Response> {
+  fetch(url: URL | RequestInfo, request: RequestInit): Promise<Response> {
     const send = this.ownFetch ?? globalThis.fetch;
     return send(url, request);
   }
@@ -88,10 +90,13 @@ export class Core<T extends Topology = Topology> {
     return provider;
   }
 
-  /** Those of the best health tier that there is among these, which are given by the engine's numbers. */
+  /**
+   * Those of the best health tier that there is among these, which are given by the engine's numbers. With an open
+   * breaker nobody is healthy: whoever finds no one else leaves it to the engine whom to try.
+   */
   healthiest(placed: ReadonlyMap<number, URL>): URL[] {
     const tiers = this.engine.tiers(this.now(), Uint32Array.from(placed.keys()));
-    const best = Math.min(...tiers);
+    const best = tiers.reduce((a, b) => Math.min(a, b), OPEN_TIER - 1);
     return [...placed.values()].filter((_, index) => tiers[index] === best);
   }
 

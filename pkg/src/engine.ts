@@ -138,6 +138,9 @@ export interface Engine {
   pick(now: number, pool: number, method: number, strategy: number, places: Uint32Array): number;
   /** From 1, the best, to 5, an open breaker. */
   tiers(now: number, places: Uint32Array): Uint8Array;
+  /** Whether it is in the best tier and its last answer was good. */
+  isTrusted(now: number, place: number): boolean;
+  endBody(now: number, place: number, method: number, isWhole: boolean): void;
   /** Negative milliseconds stand for a failure. */
   note(now: number, place: number, method: number, ms: number, isProbe: boolean): void;
   readonly openRequests: number;

@@ -34,8 +34,13 @@ export class Emitter<Events extends object> {
     }
   }
 
-  clear(): void {
-    this.#listeners.clear();
+  count(name: keyof Events & string): number {
+    return this.#listeners.get(name)?.size ?? 0;
+  }
+
+  clear(name?: keyof Events & string): void {
+    if (name === undefined) this.#listeners.clear();
+    else this.#listeners.delete(name);
   }
 }
 

@@ -12,8 +12,14 @@ const MOST_GATEWAYS = 4096;
 /** Gateways of one list; the rest are left out. */
 const MOST_LISTED = 1024;
 
-/** How content is routed; units and ranges are those of the RPC client. */
-export interface ContentOptions extends Pick<RoutingOptions, 'deadlineMs' | 'attemptTimeoutMs' | 'maxAttempts' | 'circuitBreaker' | 'rateLimit'> {
+/** How content is routed. */
+export interface ContentOptions extends Pick<RoutingOptions, 'circuitBreaker' | 'rateLimit'> {
+  /** Time for a whole request, up to the headers and with the choice of gateways: 1 to 86,400,000 ms, default 45,000. */
+  deadlineMs?: number;
+  /** Time for one attempt, up to the headers: 1 to 86,400,000 ms, default 15,000. */
+  attemptTimeoutMs?: number;
+  /** Gateways asked for one request: 1 to 64, default 64. */
+  maxAttempts?: number;
   /** Monotonic clock in milliseconds. Default `performance.now`. */
   now?: () => number;
   /** Makes the engine's random choices repeatable. Any finite number. */
@@ -39,8 +45,10 @@ export class GatewayCore extends Core<ContentTopology> {
     const { origin } = gateway;
     const place = places.get(origin) ?? (places.size < MOST_GATEWAYS ? engine.addGateway(pool.place) : this.#recycle());
     if (place === undefined) return undefined;
-    // Moved to the end: the beginning is forgotten first.
-    places.delete(origin);
+    if (places.size > MOST_GATEWAYS / 2) {
+      // Moved to the end: the beginning is forgotten first. While there is room, the order does not matter.
+      places.delete(origin);
+    }
     places.set(origin, place);
     const id = gateway.host;
     if (topology.providers[place]?.provider.url !== origin) {
@@ -85,6 +93,12 @@ export class GatewayCore extends Core<ContentTopology> {
     const place = this.place(gateway);
     if (place !== undefined) this.engine.note(this.now(), place, this.method(isProbe ? 'HEAD' : 'GET'), ms, isProbe);
   }
+
+  /** Takes note of how a body ended, whose headers were good. */
+  endBody(gateway: URL, isWhole: boolean): void {
+    const place = this.place(gateway);
+    if (place !== undefined) this.engine.endBody(this.now(), place, this.method('GET'), isWhole);
+  }
 }
 
 function build(options: ContentOptions): { engine: Engine; topology: ContentTopology } {
@@ -103,6 +117,7 @@ function build(options: ContentOptions): { engine: Engine; topology: ContentTopo
     gateways: undefined,
     strategy: undefined,
     failoverOnOverride: true,
+    deadlineMs: options.deadlineMs,
   };
   const topology = { profiles: new Map([['default', [pool]]]), providers: [], defaultChain: 'content', pool, places: new Map() };
   return { engine, topology };

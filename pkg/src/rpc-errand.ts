@@ -1,5 +1,6 @@
 /** A JSON-RPC request as the run carries it. */
 
+import { choose } from './choice.js';
 import { Loss } from './engine.js';
 import { readReply } from './reply.js';
 import type { Errand } from './run.js';
@@ -10,11 +11,20 @@ import type { Body, Exchange, Reply } from './transport.js';
 
 export class RpcErrand implements Errand<Body, Ending> {
   readonly #results = new Map<number, unknown>();
+  #hasChosen = false;
 
   constructor(
     readonly ticket: Ticket,
     readonly payload: Payload,
+    readonly signal: AbortSignal | undefined,
   ) {}
+
+  /** A strategy object chooses once, before the first attempt. */
+  reroute(): Promise<void> | undefined {
+    if (this.#hasChosen || this.ticket.route.chooser === undefined) return undefined;
+    this.#hasChosen = true;
+    return choose(this.ticket, this.signal);
+  }
 
   send(provider: Provider, timeoutMs: number, done: (reply: Reply) => void): Exchange {
     return post(this.ticket.core, provider, this.payload.body, timeoutMs, done);

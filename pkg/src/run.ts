@@ -62,21 +62,26 @@ class Run<R, E> {
       this.#forgetAbort?.();
       this.ticket.core.revive(error, this.ticket.engine);
       for (const exchange of [...this.#underWay.values()]) exchange.abandon();
+      this.ticket.discard();
       this.reject(error);
     }
   }
 
   /** Lets the errand prepare the next attempt. Whoever comes while it does is served by the one that waits. */
   #reroute(work: () => void): void {
+    if (this.#isRerouting) return;
     const ready = this.errand.reroute?.();
     if (ready === undefined) return work();
-    if (this.#isRerouting) return;
     this.#isRerouting = true;
     const go = (): void => {
       this.#isRerouting = false;
       if (!this.#isDone) work();
     };
-    ready.then(go, go);
+    ready.then(go, (error: unknown) =>
+      this.#guard(() => {
+        throw error;
+      }),
+    );
   }
 
   #advance(): void {
@@ -105,6 +110,8 @@ class Run<R, E> {
     this.#guard(() => {
       const { core, engine, handle } = this.ticket;
       if (engine.backup(core.now(), handle) === Step.Send) this.#send();
+      // An attempt may have ended while the errand prepared this one.
+      else this.#advance();
     });
   }
 

@@ -5,7 +5,7 @@
 
 import type { Core } from './core.js';
 import { WaypostError } from './errors.js';
-import { describe } from './options.js';
+import { describe } from './refusal.js';
 
 /** Another version is refused. */
 const VERSION = 1;

@@ -231,6 +231,16 @@ export class Ticket {
     };
   }
 
+  /** Lets a request go that something has broken, as far as the engine still can. */
+  discard(): void {
+    try {
+      this.engine.abort(this.core.now(), this.handle);
+      this.engine.release(this.handle);
+    } catch {
+      // What broke it was the engine.
+    }
+  }
+
   /** Tells listeners how the request ended, and lets it go. */
   close(ending: Ending): void {
     const { core, route } = this;

@@ -3,7 +3,7 @@
 import { classNumber, NONE, strategyNumber } from './engine.js';
 import type { Engine } from './engine.js';
 import { WaypostError } from './errors.js';
-import { describe, didYouMean, numberKeys } from './options.js';
+import { describe, didYouMean } from './refusal.js';
 import type { ChainOptions, ProfileOptions, ProviderOptions, RoutingOptions, RoutingStrategy, RpcClientOptions } from './types.js';
 
 /** One provider as the shell needs it. */
@@ -33,6 +33,8 @@ export interface Pool {
   gateways: URL[] | undefined;
   readonly strategy: RoutingStrategy | undefined;
   readonly failoverOnOverride: boolean;
+  /** The configured time for a whole request. */
+  readonly deadlineMs: number | undefined;
 }
 
 /** All pools, by profile. */
@@ -54,8 +56,8 @@ export function build(engine: Engine, options: RpcClientOptions): Topology {
     const strategy = typeof merged.strategy === 'object' ? merged.strategy : undefined;
     const pools = Object.entries(settings.chains).map(([chain, chainOptions]) => {
       const where = options.providers === undefined ? `${path}chains.${chain}.providers` : 'providers';
-      const failoverOnOverride = merged.failoverOnOverride ?? false;
-      const pool = buildPool(engine, { place, profile, chain, strategy, failoverOnOverride, where }, chainOptions);
+      const { failoverOnOverride = false, deadlineMs } = merged;
+      const pool = buildPool(engine, { place, profile, chain, strategy, failoverOnOverride, deadlineMs, where }, chainOptions);
       for (const provider of pool.providers) providers[provider.place] = { provider, pool };
       return pool;
     });
@@ -64,6 +66,9 @@ export function build(engine: Engine, options: RpcClientOptions): Topology {
   }
   return { profiles, providers, defaultChain: options.defaultChain };
 }
+
+/** Options of a profile that are, or hold, numbers. */
+const numberKeys = ['strategies', 'deadlineMs', 'attemptTimeoutMs', 'maxAttempts', 'circuitBreaker', 'rateLimit'] as const;
 
 function profilesOf(options: RpcClientOptions): Record<string, ProfileOptions> {
   if (options.profiles !== undefined) return options.profiles;
@@ -98,6 +103,7 @@ interface PoolSite {
   chain: string;
   strategy: RoutingStrategy | undefined;
   failoverOnOverride: boolean;
+  deadlineMs: number | undefined;
   where: string;
 }
 
@@ -120,6 +126,7 @@ function buildPool(engine: Engine, site: PoolSite, options: ChainOptions): Pool 
     gateways: undefined,
     strategy: site.strategy,
     failoverOnOverride: site.failoverOnOverride,
+    deadlineMs: site.deadlineMs,
   };
 }
 

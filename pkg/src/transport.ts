@@ -14,6 +14,8 @@ export interface Stamps {
 export interface Lost {
   kind: 'lost';
   how: Loss;
+  /** What was thrown, if anything was. */
+  error?: unknown;
 }
 
 /** What a provider answered. */
@@ -80,9 +82,9 @@ export function exchange<R>(
     clearTimeout(timer);
     done(reply);
   };
-  const lose = (how: Loss): void => {
+  const lose = (how: Loss, error?: unknown): void => {
     const wasDone = isDone;
-    finish({ kind: 'lost', how });
+    finish({ kind: 'lost', how, error });
     if (!wasDone) controller.abort();
   };
   // A busy or frozen page fires its timers late, and before it looks at what has arrived: so look once more.
@@ -92,7 +94,7 @@ export function exchange<R>(
   let hasHeaders = false;
   receive(controller, () => {
     hasHeaders = true;
-  }).then(finish, (error: unknown) => lose(lossOf(error, hasHeaders)));
+  }).then(finish, (error: unknown) => lose(lossOf(error, hasHeaders), error));
   return { abandon: () => lose(Loss.Abandoned) };
 }
 

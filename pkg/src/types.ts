@@ -16,7 +16,7 @@ export interface RoutingParams {
   subdomain?: string;
   /** The caller's. */
   signal?: AbortSignal;
-  /** Those that have failed for this request. */
+  /** Those that have been asked for this request: do not choose them. */
   exclude?: readonly URL[];
 }
 
@@ -46,7 +46,7 @@ export type AttemptClass =
 
 /** One attempt at one provider. */
 export interface AttemptRecord {
-  /** The provider's id, never its URL. */
+  /** The provider's id, never its URL; the gateway's host for content. */
   readonly provider: string;
   readonly outcome: 'success' | 'error' | 'abandoned';
   /** Only where the outcome is not a success. */
@@ -175,7 +175,7 @@ export interface RoutingOptions {
   deadlineMs?: number;
   /** Time for one attempt: 1 to 86,400,000 ms. Default: by method, 2.5 s to 45 s. */
   attemptTimeoutMs?: number;
-  /** Attempts per request: 1 to 16. Default: 4, or the number of providers if larger. */
+  /** Attempts per request: 1 to 64. Default: 4, or the number of providers up to 16 if larger. */
   maxAttempts?: number;
   circuitBreaker?: {
     /** Consecutive failures that open, for every class that `thresholds` does not name: 1 to 1000. */

@@ -1,5 +1,5 @@
 import { checkKeys, checkMethod, checkNumber } from '../checks.js';
-import { refuse } from '../options.js';
+import { refuse } from '../refusal.js';
 import { distinct, toGateway } from './list.js';
 import type { ARIORead, GatewaysProvider, Logger, NetworkGateway, SortBy, SortOrder } from './types.js';
 

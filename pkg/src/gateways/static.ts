@@ -1,5 +1,6 @@
 import { checkKeys } from '../checks.js';
-import { refuse } from '../options.js';
+import { refuse } from '../refusal.js';
+import { gatewayOf } from './list.js';
 import type { GatewaysProvider, Logger } from './types.js';
 
 /**
@@ -20,7 +21,7 @@ export class StaticGatewaysProvider implements GatewaysProvider {
   constructor(options: { gateways: readonly (string | URL)[]; logger?: Logger }) {
     checkKeys('StaticGatewaysProvider', options, ['gateways', 'logger']);
     if (!Array.isArray(options.gateways)) refuse('StaticGatewaysProvider: gateways', 'an array of URLs', options.gateways);
-    this.gateways = options.gateways.map((gateway) => (gateway instanceof URL ? gateway : new URL(gateway)));
+    this.gateways = options.gateways.map((gateway) => gatewayOf('StaticGatewaysProvider', gateway));
   }
 
   /** Resolves to the list. */

@@ -1,10 +1,11 @@
+import { bounded, textOf } from '../bounded.js';
 import { checkKeys, checkNumber } from '../checks.js';
-import { refuse } from '../options.js';
-import { MOST_GATEWAYS, distinct, toGateway } from './list.js';
+import { refuse } from '../refusal.js';
+import { MOST_GATEWAYS, distinct, gatewayOf, toGateway } from './list.js';
 import type { GatewaysProvider, Logger } from './types.js';
 
-/** Timers that are longer than this fire at once. */
-const LONGEST_MS = 2 ** 31 - 1;
+/** More is absurd: a thousand peers are a hundred kilobytes. */
+const MOST_BYTES = 4_194_304;
 /** An error page shall not fill an error's message. */
 const MOST_ERROR_TEXT = 500;
 
@@ -37,7 +38,7 @@ export class TrustedPeersGatewaysProvider implements GatewaysProvider {
     const { trustedGateway, timeoutMs = 10_000, fetch, logger } = options;
     checkNumber(name, 'timeoutMs', timeoutMs, 0, { exclusive: true });
     if (fetch !== undefined && typeof fetch !== 'function') refuse(`${name}: fetch`, 'a function', fetch);
-    this.trustedGateway = new URL(trustedGateway);
+    this.trustedGateway = gatewayOf(name, trustedGateway);
     this.timeoutMs = timeoutMs;
     this.#fetch = fetch;
     this.#logger = logger;
@@ -68,15 +69,15 @@ export class TrustedPeersGatewaysProvider implements GatewaysProvider {
   async #ask(): Promise<unknown> {
     // A browser's fetch refuses to be called as a method of something else.
     const send = this.#fetch ?? globalThis.fetch;
-    const signal = AbortSignal.timeout(Math.min(this.timeoutMs, LONGEST_MS));
     try {
-      const response = await send(new URL('/ar-io/peers', this.trustedGateway).href, { method: 'GET', signal });
-      if (response.ok) return await response.json();
-      const text = (await response.text()).slice(0, MOST_ERROR_TEXT);
-      throw new Error(`${response.status} ${response.statusText} ${text}`);
+      return await bounded(this.timeoutMs, undefined, async (signal) => {
+        const response = await send(new URL('/ar-io/peers', this.trustedGateway).href, { method: 'GET', signal });
+        const text = await textOf(response, MOST_BYTES);
+        if (response.ok) return JSON.parse(text) as unknown;
+        throw new Error(`${response.status} ${response.statusText} ${text.slice(0, MOST_ERROR_TEXT)}`);
+      });
     } catch (cause) {
-      const reason = signal.aborted ? `timeout after ${this.timeoutMs} ms` : cause instanceof Error ? cause.message : cause;
-      throw new Error(`Failed to fetch trusted peer list: ${reason}`, { cause });
+      throw new Error(`Failed to fetch trusted peer list: ${cause instanceof Error ? cause.message : cause}`, { cause });
     }
   }
 }

@@ -1,6 +1,7 @@
 import { checkKeys, checkMethod } from '../checks.js';
 import type { Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
+import { admissible } from './context.js';
 
 /**
  * Several strategies: the first that has a choice decides.
@@ -16,7 +17,7 @@ export class CompositeRoutingStrategy implements RoutingStrategy {
 
   /**
    * @param options.strategies in the order in which they are asked
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws Error `At least one routing strategy must be provided`
    */
   constructor(options: { strategies: RoutingStrategy[]; logger?: Logger } = { strategies: [] }) {
@@ -34,16 +35,21 @@ export class CompositeRoutingStrategy implements RoutingStrategy {
    */
   async selectGateway(params: RoutingParams = {}): Promise<URL> {
     const errors: unknown[] = [];
+    let refused: URL | undefined;
     for (const strategy of this.strategies) {
       params.signal?.throwIfAborted();
       try {
         const gateway: URL | null | undefined = await strategy.selectGateway(params);
-        if (gateway) return gateway;
+        if (!gateway) continue;
+        if (admissible(params, [gateway]).length > 0) return gateway;
+        refused ??= gateway;
       } catch (error) {
         errors.push(error);
       }
     }
     params.signal?.throwIfAborted();
+    // It may have failed already, and is all that there is.
+    if (refused !== undefined) return refused;
     throw new Error('All routing strategies failed to select a gateway', { cause: errors });
   }
 

@@ -34,7 +34,7 @@ export class FastestPingRoutingStrategy implements RoutingStrategy {
    * @param options.probePath path on the gateway's own host; `/` by default
    * @param options.probeRequest a JSON-RPC call to send instead; in an RPC client `eth_chainId` by default
    * @param options.gatewaysProvider where gateways come from if a selection brings none
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws RangeError a number is out of its range
    */
   constructor(

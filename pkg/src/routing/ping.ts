@@ -35,7 +35,7 @@ export class PingRoutingStrategy implements RoutingStrategy {
    * @param options.probePath path on the gateway's own host; `/` by default
    * @param options.probeRequest a JSON-RPC call to send instead; in an RPC client `eth_chainId` by default
    * @param options.gatewaysProvider a list to choose from instead of that of the inner strategy
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws RangeError a number is out of its range
    */
   constructor(options: {

@@ -26,7 +26,7 @@ export class PreferredWithFallbackRoutingStrategy implements RoutingStrategy {
   /**
    * @param options.preferredGateway URL of the gateway to use while it answers
    * @param options.fallbackStrategy who chooses otherwise; a `FastestPingRoutingStrategy` by default
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws TypeError `Invalid URL`
    */
   constructor(options: { preferredGateway: string | URL; fallbackStrategy?: RoutingStrategy | undefined; logger?: Logger }) {

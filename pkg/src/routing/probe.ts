@@ -1,5 +1,6 @@
 /** Asking a gateway or provider whether it is there. */
 
+import { bounded, textOf } from '../bounded.js';
 import type { RoutingParams, RpcRequest } from '../types.js';
 import { probeUrl } from '../wayfinder/url.js';
 import { contextOf } from './context.js';
@@ -13,6 +14,9 @@ export interface ProbeOptions {
   /** A JSON-RPC call that is sent instead of HEAD. */
   probeRequest: RpcRequest | undefined;
 }
+
+/** An answer to a probe is short. */
+const MOST_ANSWER = 65_536;
 
 /** Resolves to the milliseconds that a healthy answer took. */
 export function probe(gateway: URL, options: ProbeOptions, params: RoutingParams, signal = params.signal): Promise<number> {
@@ -50,28 +54,7 @@ export async function sendCall(
   const started = performance.now();
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body, signal };
-  const answer: unknown = await (await send(url, init)).json();
+  const answer: unknown = JSON.parse(await textOf(await send(url, init), MOST_ANSWER));
   if (Object(answer).result === undefined) throw new Error(`The probe ${method} was answered without a result.`);
   return performance.now() - started;
-}
-
-/** Runs `work` for at most `ms`, and not beyond the signal, whether or not `work` cares for the signal it gets. */
-export function bounded<T>(ms: number, signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const controller = new AbortController();
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const stop = (reason: unknown): void => {
-      end();
-      reject(reason);
-      controller.abort(reason);
-    };
-    const onAbort = (): void => stop(signal?.reason);
-    const timer = setTimeout(() => stop(new Error(`There was no answer within ${ms} ms.`)), Math.min(ms, 0x7fff_ffff));
-    if (signal?.aborted === true) return onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-    work(controller.signal).then(resolve, reject).finally(end);
-  });
 }

@@ -17,7 +17,7 @@ export class RandomRoutingStrategy implements RoutingStrategy {
 
   /**
    * @param options.gatewaysProvider where gateways come from if a selection brings none
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    */
   constructor(options: { gatewaysProvider?: GatewaysProvider | undefined; logger?: Logger } = {}) {
     checkKeys('RandomRoutingStrategy', options, ['gatewaysProvider', 'logger']);

@@ -1,26 +1,27 @@
 /** The strategies of the engine as classes. */
 
+import { bounded } from '../bounded.js';
 import { Cached } from '../cached.js';
 import { checkKeys, checkNumber } from '../checks.js';
 import { strategyNumber } from '../engine.js';
-import { refuse } from '../options.js';
+import { refuse } from '../refusal.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import { GatewayCore } from '../gateway-core.js';
 import type { RoutingParams, RoutingStrategy, RpcRequest, StrategyName } from '../types.js';
 import { candidates, contextOf } from './context.js';
-import { bounded, probe } from './probe.js';
+import { probe } from './probe.js';
 
 /** Options of the strategies that the engine ranks by. */
 export interface RankedOptions {
   /** Where gateways come from if a selection brings none. */
   gatewaysProvider?: GatewaysProvider | undefined;
-  /** Time for one probe in milliseconds, above 0; 1000 by default. */
+  /** Time for one probe in milliseconds, above 0; 1000 by default. Probes are sent in clients that are not Waypost's only. */
   timeoutMs?: number;
   /** Path on the gateway's own host that probes ask for; `/` by default. */
   probePath?: string;
   /** A JSON-RPC call to send instead of HEAD. */
   probeRequest?: RpcRequest;
-  /** Accepted for Wayfinder's sake. */
+  /** Accepted for Wayfinder's sake, without effect. */
   logger?: Logger;
 }
 
@@ -91,7 +92,7 @@ abstract class Ranked implements RoutingStrategy {
    */
   report(result: { gateway: URL; ok: boolean; ms: number }): void {
     const { gateway, ok, ms } = result;
-    if (!(ms >= 0)) refuse('ms', 'a number from 0', ms);
+    if (!(ms >= 0 && ms < Infinity)) refuse('ms', 'a number from 0', ms);
     this.#core().note(gateway, ok ? ms : -1, false);
   }
 
@@ -109,8 +110,8 @@ abstract class Ranked implements RoutingStrategy {
       }
     };
     await Promise.all(Array.from({ length: MOST_PROBES }, work));
-    const alive = gateways.filter((gateway) => up.has(gateway));
-    return core.pick(core.healthy(alive.length > 0 ? alive : gateways), this.#number);
+    const alive = core.healthy(gateways.filter((gateway) => up.has(gateway)));
+    return core.pick(alive.length > 0 ? alive : gateways, this.#number);
   }
 
   /** What the last probe said. The caller's signal is left out: others wait for the same probe. */

@@ -3,7 +3,7 @@ import { checkKeys } from '../checks.js';
 import { isFilled } from '../gateways/list.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
-import { admissible } from './context.js';
+import { admissible, urlsOf } from './context.js';
 
 /** Used if nothing else is given. */
 const BUILT_IN = ['https://turbo-gateway.com', 'https://g8way.io'];
@@ -26,7 +26,7 @@ export class RoundRobinRoutingStrategy implements RoutingStrategy {
   /**
    * @param options.gateways the list; not together with `gatewaysProvider`
    * @param options.gatewaysProvider where the list comes from; kept for 5 minutes
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws Error `Cannot provide both gateways and gatewaysProvider`
    */
   constructor(options: { gateways?: URL[]; gatewaysProvider?: GatewaysProvider | undefined; logger?: Logger } = {}) {
@@ -58,8 +58,8 @@ export class RoundRobinRoutingStrategy implements RoutingStrategy {
 
   async #gateways(params: RoutingParams): Promise<URL[]> {
     const provider = this.#provider;
-    if (provider !== undefined) return this.#list.get(() => provider.getGateways());
-    if (this.#own === undefined && params.gateways !== undefined) return params.gateways;
+    if (provider !== undefined) return this.#list.get(async () => urlsOf(await provider.getGateways()));
+    if (this.#own === undefined && params.gateways !== undefined) return urlsOf(params.gateways);
     this.#own ??= BUILT_IN.map((url) => new URL(url));
     return this.#own;
   }

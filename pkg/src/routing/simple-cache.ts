@@ -1,9 +1,9 @@
+import { bounded } from '../bounded.js';
 import { Cached } from '../cached.js';
 import { checkKeys, checkMethod, checkNumber } from '../checks.js';
 import type { Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
 import { admissible, contextOf, withContext } from './context.js';
-import { bounded } from './probe.js';
 
 /**
  * Keeps the choice of another strategy for a while, for everything that is asked for. In a client of Waypost's a
@@ -26,7 +26,7 @@ export class SimpleCacheRoutingStrategy implements RoutingStrategy {
   /**
    * @param options.routingStrategy whose choice is kept
    * @param options.ttlSeconds how long a choice is fresh in seconds, from 0 (never); 300 by default
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws RangeError `ttlSeconds` is not a finite number from 0
    */
   constructor(options: { routingStrategy: RoutingStrategy; ttlSeconds?: number; logger?: Logger }) {
@@ -49,11 +49,11 @@ export class SimpleCacheRoutingStrategy implements RoutingStrategy {
   selectGateway(params: RoutingParams = {}): Promise<URL> {
     // Others wait for this selection too: one caller's signal must not end it.
     const { signal, ...shared } = params;
-    withContext(shared, contextOf(params));
+    withContext(shared, contextOf(params)?.lasting());
     const select = (): Promise<URL> =>
       this.#choice.get(
         async () => this.routingStrategy.selectGateway(shared),
-        (gateway) => admissible(params, [gateway]).length > 0,
+        (gateway) => admissible(params, [gateway]).length > 0 && contextOf(params)?.trusts(gateway) !== false,
       );
     return signal === undefined ? select() : bounded(Infinity, signal, select);
   }

@@ -14,7 +14,7 @@ export class StaticRoutingStrategy implements RoutingStrategy {
 
   /**
    * @param options.gateway its URL
-   * @param options.logger accepted for Wayfinder's sake
+   * @param options.logger accepted for Wayfinder's sake, without effect
    * @throws TypeError `Invalid URL`
    */
   constructor(options: { gateway: string | URL; logger?: Logger }) {

@@ -13,13 +13,16 @@ export function watched(
   { controller, gateway }: Arrival,
   idleMs: number,
   signal: AbortSignal | undefined,
-  ended: (end: BodyEnd) => void,
+  ended: (end: BodyEnd, error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const onAbort = (): void => controller.abort(signal?.reason);
-  const end = (how: BodyEnd): void => {
+  let isOver = false;
+  const end = (how: BodyEnd, error?: unknown): void => {
+    if (isOver) return;
+    isOver = true;
     signal?.removeEventListener('abort', onAbort);
-    ended(how);
+    ended(how, error);
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
@@ -42,12 +45,16 @@ export function watched(
       async pull(sink) {
         try {
           const { done, value } = await read();
+          if (isOver) return;
           if (!done) return sink.enqueue(value);
           sink.close();
           end('whole');
         } catch (error) {
-          sink.error(signal?.aborted === true ? signal.reason : error);
-          end(signal?.aborted === true ? 'cancelled' : 'broken');
+          if (isOver) return;
+          const isCallers = signal?.aborted === true;
+          const reason: unknown = isCallers ? signal.reason : error;
+          sink.error(reason);
+          end(isCallers ? 'cancelled' : 'broken', reason);
         }
       },
       async cancel(reason) {
@@ -61,14 +68,28 @@ export function watched(
   );
 }
 
+/** Ways to read a whole body. */
+const READERS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const;
+
 /** The arrived answer with another body, or as it is without one; and who gave it. */
 export function answerOf(
   { response, gateway, url }: Arrival,
   body: ReadableStream<Uint8Array> | undefined,
   attempts: readonly AttemptRecord[],
+  errorOf: () => unknown,
 ): WayfinderResponse {
   const answer = body === undefined ? response : new Response(body, response);
   const given = { gateway, attempts, url: response.url === '' ? url.href : response.url, redirected: response.redirected };
   for (const [key, value] of Object.entries(given)) Object.defineProperty(answer, key, { value, enumerable: true, configurable: true });
+  for (const name of body === undefined ? [] : READERS) {
+    const read = (answer as Partial<Response>)[name];
+    if (read === undefined) continue;
+    // Chromium hides the error of a stream behind one of its own.
+    const value = (): Promise<unknown> =>
+      read.call(answer).catch((error: unknown) => {
+        throw errorOf() ?? error;
+      });
+    Object.defineProperty(answer, name, { value, configurable: true });
+  }
   return answer;
 }

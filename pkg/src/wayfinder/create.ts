@@ -1,6 +1,6 @@
 import { checkMethod } from '../checks.js';
 import { RandomRoutingStrategy } from '../routing/random.js';
-import { cachedGateways, DefaultPeers } from './defaults.js';
+import { cachedPeers } from './defaults.js';
 import { CALLBACKS } from './events.js';
 import { nested } from './options.js';
 import type { WayfinderFetchOptions, WayfinderOptions } from './types.js';
@@ -19,7 +19,7 @@ export function createWayfinderClient(options: WayfinderOptions & WayfinderFetch
   const { emitter } = options;
   if (emitter !== undefined) checkMethod('createWayfinderClient', 'emitter', emitter, 'emit');
   const settings = nested(options);
-  const gatewaysProvider = settings.gatewaysProvider ?? cachedGateways(new DefaultPeers(settings.fetch));
+  const gatewaysProvider = settings.gatewaysProvider ?? cachedPeers(settings.fetch);
   const strategy = settings.routingSettings?.strategy ?? new RandomRoutingStrategy({ gatewaysProvider });
   const wayfinder = new Wayfinder({ ...settings, gatewaysProvider, routingSettings: { ...settings.routingSettings, strategy } });
   for (const name of emitter === undefined ? [] : Object.values(CALLBACKS)) {

@@ -33,6 +33,8 @@ export class ContentErrand implements Errand<Arrival, ContentEnding> {
   #answer: Arrival | undefined;
   /** The last answer that was not good: better than none. */
   #poor: Arrival | undefined;
+  /** What the last attempt without an answer has thrown. */
+  #cause: unknown;
   #isOver = false;
   #offered = 0;
 
@@ -61,20 +63,26 @@ export class ContentErrand implements Errand<Arrival, ContentEnding> {
 
   send(provider: Provider, timeoutMs: number, done: (reply: Arrival | Lost) => void): Exchange {
     const { core, selection, init, retrieval } = this;
-    const gateway = selection.known.get(provider.place) ?? new URL(provider.url);
+    const named = selection.known.get(provider.place);
+    // A place may have become another gateway's since.
+    const gateway = named?.origin === provider.url ? named : new URL(provider.url);
     const url = gatewayUrl(gateway, selection.target);
     selection.spend(gateway);
     const receive = async (controller: AbortController): Promise<Arrival> => {
       const { signal } = controller;
       const response = await (retrieval === undefined
-        ? core.fetch(url, { ...init, signal })
+        ? core.fetch(url.href, { ...init, signal })
         : retrieval.getData({ gateway, requestUrl: url, headers: Object.fromEntries(new Headers(init.headers)), signal }));
+      if (typeof Object(response).status !== 'number') throw new Error('What came back is no Response.');
       const arrival = { response, gateway, url, controller };
       // A `fetch` that ignores its signal may come back after its time.
       if (signal.aborted) discard(arrival);
       return arrival;
     };
-    return exchange(core, timeoutMs, receive, done);
+    return exchange(core, timeoutMs, receive, (reply) => {
+      if ('error' in reply && reply.error !== undefined) this.#cause = reply.error;
+      done(reply);
+    });
   }
 
   judge(attempt: number, arrival: Arrival): boolean {
@@ -106,7 +114,7 @@ export class ContentErrand implements Errand<Arrival, ContentEnding> {
     if (ticket.records().length === 0 && selection.error !== undefined) return { error: selection.error };
     const waitMs = ticket.engine.detail(Detail.Wait);
     const retryAfterMs = waitMs < 0 ? undefined : waitMs;
-    return { error: ticket.failure(REASONS[step] ?? 'exhausted', retryAfterMs, selection.error) };
+    return { error: ticket.failure(REASONS[step] ?? 'exhausted', retryAfterMs, this.#cause ?? selection.error) };
   }
 
   aborted(): undefined {

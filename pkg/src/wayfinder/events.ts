@@ -22,6 +22,8 @@ export const CALLBACKS: Record<keyof WayfinderEvents, Name> = {
  */
 export class WayfinderEmitter {
   readonly #emitter = new Emitter<WayfinderEvent>();
+  /** What stands for a listener that is called once. */
+  readonly #once = new WeakMap<object, (event: never) => void>();
   readonly #parent: Pick<WayfinderEmitter, 'emit'> | undefined;
 
   /**
@@ -34,7 +36,7 @@ export class WayfinderEmitter {
     this.#parent = parentEmitter;
     for (const [key, callback] of Object.entries({ ...routing, ...verification })) {
       const name = CALLBACKS[key as keyof typeof CALLBACKS] as Name | undefined;
-      if (name !== undefined && callback !== undefined) this.#emitter.on(name, callback as never);
+      if (name !== undefined && typeof callback === 'function') this.#emitter.on(name, callback as never);
     }
   }
 
@@ -52,16 +54,29 @@ export class WayfinderEmitter {
   /** Calls `listener` at the next event of that name only. */
   once<N extends Name>(name: N, listener: (event: WayfinderEvent[N]) => void): this {
     const first = (event: WayfinderEvent[N]): void => {
-      this.#emitter.removeListener(name, first);
+      this.off(name, listener);
       listener(event);
     };
+    this.#once.set(listener, first);
     return this.on(name, first);
   }
 
-  /** Stops calling `listener`. */
-  off<N extends Name>(name: N, listener: (event: WayfinderEvent[N]) => void): this {
-    this.#emitter.removeListener(name, listener);
+  /** Stops calling `listener`; without one, any listener of that name. */
+  off<N extends Name>(name: N, listener?: (event: WayfinderEvent[N]) => void): this {
+    if (listener === undefined) return this.removeAllListeners(name);
+    this.#emitter.removeListener(name, this.#once.get(listener) ?? listener);
     return this;
+  }
+
+  /** Forgets all listeners, or those of one name. */
+  removeAllListeners(name?: Name): this {
+    this.#emitter.clear(name);
+    return this;
+  }
+
+  /** How many listen to a name. */
+  listenerCount(name: Name): number {
+    return this.#emitter.count(name);
   }
 
   /** As {@link WayfinderEmitter.off}. */
@@ -69,7 +84,7 @@ export class WayfinderEmitter {
     return this.off(name, listener);
   }
 
-  /** Calls all listeners. One that throws stops neither the others nor the request. */
+  /** Calls all listeners and returns whether there were any. One that throws stops neither the others nor the request. */
   emit<N extends Name>(name: N, event: WayfinderEvent[N]): boolean {
     const has = this.#emitter.has(name);
     this.#emitter.emit(name, event);

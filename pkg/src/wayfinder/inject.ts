@@ -20,7 +20,8 @@ export function injectProvider(strategy: unknown, provider: GatewaysProvider, de
   const inner = [routingStrategy, fallbackStrategy, ...listOf(getStrategies?.call(strategy))].filter((each) => each !== undefined);
   for (const each of inner) injectProvider(each, provider, depth + 1);
   if (inner.length === 0 && 'gatewaysProvider' in strategy && strategy.gatewaysProvider === undefined) {
-    strategy.gatewaysProvider = provider;
+    // Without an exception for those that are frozen.
+    Reflect.set(strategy, 'gatewaysProvider', provider);
   }
 }
 

@@ -2,11 +2,22 @@
 
 import type { WayfinderRequestInit } from './types.js';
 
-type RequestKey = 'method' | 'headers' | 'body' | 'redirect' | 'credentials' | 'cache' | 'integrity' | 'keepalive' | 'referrerPolicy' | 'signal';
+type RequestKey = 'method' | 'headers' | 'redirect' | 'credentials' | 'cache' | 'integrity' | 'keepalive' | 'referrerPolicy' | 'signal';
 
+/** What a `Request` may say about the way, its body aside. */
 const KEYS: readonly RequestKey[] = [
-  'method', 'headers', 'body', 'redirect', 'credentials', 'cache', 'integrity', 'keepalive', 'referrerPolicy', 'signal',
+  'method',
+  'headers',
+  'redirect',
+  'credentials',
+  'cache',
+  'integrity',
+  'keepalive',
+  'referrerPolicy',
+  'signal',
 ];
+
+const isRequest = (input: URL | RequestInfo): input is Request => typeof input === 'object' && 'url' in input;
 
 /** The address, what `fetch` is to be told, and what is for us. */
 export function splitRequest(
@@ -17,13 +28,31 @@ export function splitRequest(
   const own: WayfinderRequestInit = {};
   if (routingSettings !== undefined) own.routingSettings = routingSettings;
   if (verificationSettings !== undefined) own.verificationSettings = verificationSettings;
-  if (typeof input === 'string' || input instanceof URL) return { originalUrl: String(input), request, own };
+  return { originalUrl: isRequest(input) ? input.url : String(input), request, own };
+}
+
+/**
+ * What `fetch` is to be told about another address than that of the input.
+ *
+ * @throws TypeError what `fetch` itself would refuse, before anybody is asked
+ */
+export async function withInput(input: URL | RequestInfo, init: RequestInit): Promise<RequestInit> {
+  const request = isRequest(input) ? { ...(await read(input)), ...init } : init;
+  const { signal: _, body, ...rest } = request;
+  const isStream = body instanceof ReadableStream;
+  if (Object.keys(rest).length > 0 || body != null) new Request('http://localhost', isStream ? rest : { ...rest, body: body ?? null });
+  return request;
+}
+
+async function read(input: Request): Promise<RequestInit> {
   const given: Record<string, unknown> = {};
   for (const key of KEYS) {
     const value = input[key];
     // Not every platform has all of them, and some refuse those they have not.
     if (value !== undefined && value !== null && value !== '') given[key] = value;
   }
-  if (given['body'] !== undefined) given['duplex'] = 'half';
-  return { originalUrl: input.url, request: { ...given, ...request }, own };
+  // As bytes: streams cannot be sent everywhere, and not every browser shows them here.
+  const body = input.method === 'GET' || input.method === 'HEAD' ? undefined : await input.arrayBuffer();
+  if (body !== undefined && body.byteLength > 0) given['body'] = body;
+  return given;
 }

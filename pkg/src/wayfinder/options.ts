@@ -1,7 +1,7 @@
 /** Checks the options of the content client, and brings both of their forms into one. */
 
 import { checkKeys, checkMethod } from '../checks.js';
-import { refuse } from '../options.js';
+import { refuse } from '../refusal.js';
 import { checkVerification } from './verification.js';
 import type { RoutingSettings, VerificationSettings, WayfinderFetchOptions, WayfinderOptions, WayfinderRequestInit } from './types.js';
 
@@ -9,6 +9,7 @@ const NESTED =
   'routingSettings verificationSettings telemetrySettings gatewaysProvider dataRetrievalStrategy fetch logger idleTimeoutMs deadlineMs attemptTimeoutMs maxAttempts circuitBreaker rateLimit now seed'.split(
     ' ',
   );
+const BREAKER = 'failureThreshold thresholds recoveryMs maxRecoveryMs successThreshold jitter'.split(' ');
 const FLAT = 'routingStrategy verificationStrategy strict events emitter tracer'.split(' ');
 
 /** Both forms at once: what the flat form has wins. */
@@ -34,7 +35,23 @@ export function checkOptions(options: WayfinderOptions): void {
   if (idleTimeoutMs !== undefined && !(idleTimeoutMs >= 1 && idleTimeoutMs <= 86_400_000)) {
     refuse('Wayfinder: idleTimeoutMs', 'a number from 1 to 86400000', idleTimeoutMs);
   }
+  for (const key of ['deadlineMs', 'attemptTimeoutMs', 'maxAttempts', 'seed'] as const) checkIsNumber(key, options[key]);
+  if (options.now !== undefined && typeof options.now !== 'function') refuse('Wayfinder: now', 'a function', options.now);
+  checkNumbers('circuitBreaker', options.circuitBreaker, BREAKER);
+  checkNumbers('circuitBreaker.thresholds', options.circuitBreaker?.thresholds, ['server', 'network', 'timeout', 'auth']);
+  checkNumbers('rateLimit', options.rateLimit, ['defaultMs', 'maxMs']);
   checkSettings(options);
+}
+
+/** Ranges are the engine's, which names them; what is no number would not get there. */
+function checkIsNumber(path: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'number') refuse(`Wayfinder: ${path}`, 'a number', value);
+}
+
+function checkNumbers(path: string, values: object | undefined, known: readonly string[]): void {
+  if (values === undefined) return;
+  checkKeys(path, values, known);
+  for (const [key, value] of Object.entries(values)) if (key !== 'thresholds') checkIsNumber(`${path}.${key}`, value);
 }
 
 /** Checks what a request may bring as well. */

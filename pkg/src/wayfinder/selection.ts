@@ -1,39 +1,51 @@
 /** The choice of gateways for one request: asks the strategy, again after every failure, and remembers whom it knows. */
 
+import { limited } from '../bounded.js';
 import type { GatewayCore } from '../gateway-core.js';
-import { describe } from '../options.js';
-import { bounded, sendProbe } from '../routing/probe.js';
-import type { ProbeOptions } from '../routing/probe.js';
+import { toGateway } from '../gateways/list.js';
 import { withContext } from '../routing/context.js';
 import type { RoutingContext } from '../routing/context.js';
+import { sendProbe } from '../routing/probe.js';
+import type { ProbeOptions } from '../routing/probe.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
 import type { Target } from './url.js';
 
-/** Time that the strategy has for all its choices in one request. Whom it has named by then is asked without it. */
-const CHOICE_MS = 15_000;
+/** Gateways of its choice before the engine goes through the rest: every choice may cost a race of probes. */
+const MOST_CHOICES = 3;
 /** How often a strategy may name somebody who has failed before it is not asked any more. */
 const MOST_REPEATS = 5;
 
 export class Selection implements RoutingContext {
   /** Everybody that the strategy has heard of or named, by the engine's number. */
-  readonly known = new Map<number, URL>();
+  readonly known: Map<number, URL>;
   /** Why the strategy had no choice. */
   error: unknown;
-  readonly #tried: URL[] = [];
-  readonly #suspects = new Set<string>();
-  #leftMs = CHOICE_MS;
+  readonly #tried: URL[];
+  readonly #suspects: Set<string>;
+  readonly #probes = new Set<AbortController>();
+  #isOver = false;
   #repeats = 0;
 
+  /**
+   * @param leftMs time for all choices together
+   * @param from a selection whose knowledge is shared
+   */
   constructor(
     readonly core: GatewayCore,
     readonly strategy: RoutingStrategy,
     readonly target: Target,
     readonly signal: AbortSignal | undefined,
-  ) {}
+    private leftMs: number,
+    from?: Selection,
+  ) {
+    this.known = from?.known ?? new Map();
+    this.#tried = from === undefined ? [] : from.#tried;
+    this.#suspects = from === undefined ? new Set() : from.#suspects;
+  }
 
-  /** Whether the strategy may be asked. */
+  /** Whether the strategy is to be asked. After a few choices it is enough that others are known. */
   get isOpen(): boolean {
-    return this.#leftMs > 0;
+    return this.leftMs > 0 && (this.#tried.length < MOST_CHOICES || this.known.size <= this.#tried.length);
   }
 
   /** Notes that a gateway has been asked: it is not asked again. */
@@ -41,44 +53,57 @@ export class Selection implements RoutingContext {
     this.#tried.push(gateway);
   }
 
+  /** Ends all probes: nobody waits for a choice any more. */
+  end(): void {
+    this.#isOver = true;
+    for (const probe of this.#probes) probe.abort();
+  }
+
   /** The strategy's next choice; `undefined` once it has none, and `error` says why. */
   async choose(): Promise<URL | undefined> {
-    const { core } = this;
+    const { core, leftMs } = this;
     const began = core.now();
     try {
-      return await bounded(this.#leftMs, this.signal, () => this.#next());
+      return await limited(this.#next(), leftMs, this.signal);
     } catch (error) {
-      this.error ??= error;
-      this.#leftMs = 0;
+      const isLate = core.now() - began >= leftMs;
+      this.error ??= isLate ? new Error(`The routing strategy did not choose within ${Math.round(leftMs)} ms.`) : error;
+      this.leftMs = 0;
       return undefined;
     } finally {
-      this.#leftMs -= Math.max(0, core.now() - began);
+      this.leftMs -= Math.max(0, core.now() - began);
     }
   }
 
-  /** What the strategy says now, whatever that is. */
-  async ask(): Promise<URL> {
+  /** One choice, with the strategy's own error if there is none. */
+  async once(): Promise<URL> {
+    return limited(this.#ask(), this.leftMs, undefined);
+  }
+
+  async #ask(): Promise<URL> {
     const { path, subdomain } = this.target;
     const params: RoutingParams = { path, subdomain };
     if (this.signal !== undefined) params.signal = this.signal;
     if (this.#tried.length > 0) params.exclude = [...this.#tried];
     const chosen: unknown = await this.strategy.selectGateway(withContext(params, this));
-    if (typeof chosen === 'string') return new URL(chosen);
-    if (typeof Object(chosen).origin === 'string') return chosen as URL;
-    throw new Error(`The routing strategy must choose a URL, but chose ${describe(chosen)}.`);
+    const gateway = toGateway(chosen);
+    if (gateway !== undefined) return gateway;
+    // What it chose may hold a password.
+    const seen = typeof chosen === 'object' ? 'an object' : typeof chosen;
+    throw new Error(`The routing strategy must choose an http: or https: URL without credentials, but chose ${seen} of another kind.`);
   }
 
   async #next(): Promise<URL> {
     for (;;) {
       const doubts = this.#suspects.size;
       try {
-        const gateway = await this.ask();
+        const gateway = await this.#ask();
         if (!this.#isTried(gateway)) return gateway;
         this.#repeats += 1;
         if (this.#repeats >= MOST_REPEATS) throw new Error('The routing strategy names only gateways that have failed.');
       } catch (error) {
         // Probes that failed leave the strategy with less to choose from: that is worth another try.
-        if (this.#suspects.size === doubts) throw error;
+        if (this.#suspects.size === doubts || this.leftMs <= 0 || this.#isOver) throw error;
         this.error ??= error;
       }
     }
@@ -89,28 +114,48 @@ export class Selection implements RoutingContext {
   }
 
   healthy(gateways: readonly URL[]): URL[] {
+    const open = new Map<number, URL>();
     for (const [place, gateway] of this.core.placed(gateways)) {
       if (!this.known.has(place)) this.known.set(place, gateway);
+      if (!this.#suspects.has(gateway.origin) && !this.#isTried(gateway)) open.set(place, gateway);
     }
-    const open = gateways.filter((gateway) => !this.#suspects.has(gateway.origin) && !this.#isTried(gateway));
-    return this.core.healthy(open);
+    return this.core.healthiest(open);
+  }
+
+  trusts(gateway: URL): boolean {
+    const { core } = this;
+    const place = core.place(gateway);
+    return place !== undefined && core.engine.isTrusted(core.now(), place);
   }
 
   pick(gateways: readonly URL[], strategy: number): URL | undefined {
     return this.core.pick(gateways, strategy);
   }
 
+  lasting(): RoutingContext {
+    return new Selection(this.core, this.strategy, this.target, undefined, Infinity, this);
+  }
+
   async probe(gateway: URL, options: ProbeOptions, signal: AbortSignal): Promise<number> {
-    const doubt = (): void => void this.#suspects.add(gateway.origin);
-    // Whoever only lost a race is aborted without a reason of its own.
-    signal.addEventListener('abort', () => signal.reason?.name === 'AbortError' || doubt(), { once: true });
+    if (this.#isOver) throw new Error('The request has ended.');
+    const controller = new AbortController();
+    const stop = (): void => {
+      // Whoever only lost a race is aborted without a reason of its own.
+      if (signal.reason?.name !== 'AbortError') this.#suspects.add(gateway.origin);
+      controller.abort();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    this.#probes.add(controller);
     try {
-      const ms = await sendProbe((url, init) => this.core.fetch(url, init), gateway, options, signal);
+      const ms = await sendProbe((url, init) => this.core.fetch(url, init), gateway, options, controller.signal);
       this.core.note(gateway, ms, true);
       return ms;
     } catch (error) {
-      if (!signal.aborted) doubt();
+      if (!controller.signal.aborted) this.#suspects.add(gateway.origin);
       throw error;
+    } finally {
+      this.#probes.delete(controller);
+      signal.removeEventListener('abort', stop);
     }
   }
 }

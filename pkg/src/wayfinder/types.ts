@@ -17,6 +17,7 @@ export interface VerificationStrategy {
 
 /** Fetches what has been routed, in place of `fetch`. */
 export interface DataRetrievalStrategy {
+  /** Resolves to the answer for `requestUrl`. It is asked for ids and names that are read by GET, once per gateway. */
   getData(params: { gateway: URL; requestUrl: URL; headers?: Record<string, string>; signal?: AbortSignal }): Promise<Response>;
 }
 
@@ -27,7 +28,7 @@ export interface WayfinderEvent {
   'routing-skipped': { originalUrl: string };
   /** An answer is there, from this gateway. */
   'routing-succeeded': { originalUrl: string; selectedGateway: string; redirectUrl: string };
-  /** No gateway had an answer. */
+  /** There is no answer: no gateway had one, the address is wrong, or the caller's signal has fired. */
   'routing-failed': Error;
   'verification-succeeded': { txId: string };
   'verification-failed': Error;
@@ -55,7 +56,9 @@ export interface WayfinderEvents extends WayfinderRoutingEventArgs, WayfinderVer
 
 /** How to route. */
 export interface RoutingSettings {
+  /** Who chooses. Default of {@link Wayfinder}: pings of random gateways. */
   strategy?: RoutingStrategy | undefined;
+  /** Called as events happen. */
   events?: WayfinderRoutingEventArgs | undefined;
 }
 
@@ -63,11 +66,13 @@ export interface RoutingSettings {
 export interface VerificationSettings {
   /** Default: whether there is a strategy. */
   enabled?: boolean;
+  /** Who verifies: an object of yours. */
   strategy?: VerificationStrategy | undefined;
   /** A body that fails ends with an error, and its last byte waits for the verdict. Default false: events only. */
   strict?: boolean;
-  /** Passed on to the strategy. Default: whether the path begins with `/raw/`. */
+  /** Passed on to the strategy. Default false. */
   raw?: boolean;
+  /** Called as events happen. */
   events?: WayfinderVerificationEventArgs | undefined;
 }
 
@@ -87,29 +92,37 @@ interface CommonOptions extends ContentOptions {
   fetch?: typeof fetch;
   /** For strategies that bring no list. Default: the peers of turbo-gateway.com. */
   gatewaysProvider?: GatewaysProvider;
+  /** Fetches ids and names in place of `fetch`. */
   dataRetrievalStrategy?: DataRetrievalStrategy | undefined;
   /** Longest silence of a body that is being read: 1 to 86,400,000 ms, default 30,000. */
   idleTimeoutMs?: number;
+  /** Accepted for Wayfinder's sake, without effect. */
   telemetrySettings?: TelemetrySettings;
-  /** Accepted for Wayfinder's sake. */
+  /** Accepted for Wayfinder's sake, without effect. */
   logger?: Logger;
 }
 
 /** Options of {@link Wayfinder}. */
 export interface WayfinderOptions extends CommonOptions {
+  /** Who chooses gateways, and who hears of it. */
   routingSettings?: RoutingSettings;
+  /** Whether and how bodies are verified. Default: not. */
   verificationSettings?: VerificationSettings;
 }
 
 /** The flat form of the options, for {@link createWayfinderClient}. It may be mixed with the other. */
 export interface WayfinderFetchOptions extends CommonOptions {
+  /** Who chooses. Default: random peers of turbo-gateway.com. */
   routingStrategy?: RoutingStrategy | undefined;
+  /** Who verifies: an object of yours. Default: nobody. */
   verificationStrategy?: VerificationStrategy | undefined;
+  /** As {@link VerificationSettings.strict}. */
   strict?: boolean;
+  /** Called as events happen. */
   events?: WayfinderEvents | undefined;
   /** Gets every event as well. */
   emitter?: Pick<WayfinderEmitter, 'emit'>;
-  /** Accepted for Wayfinder's sake. */
+  /** Accepted for Wayfinder's sake, without effect. */
   tracer?: unknown;
 }
 
@@ -126,11 +139,13 @@ export type WayfinderFetch = (input: URL | RequestInfo, init?: WayfinderRequestI
 
 /** What one request may decide for itself. */
 export interface WayfinderRequestInit extends RequestInit {
+  /** In place of the client's strategy; callbacks are called besides the client's. */
   routingSettings?: RoutingSettings;
+  /** In place of the client's. A strategy is used without saying `enabled`. */
   verificationSettings?: VerificationSettings;
 }
 
-/** An answer, and who gave it. */
+/** An answer, and who gave it. A `clone()` has only what every response has. */
 export interface WayfinderResponse extends Response {
   /** The gateway that answered, the same object that its list has; nothing if the address was not `ar://`. */
   readonly gateway?: URL;

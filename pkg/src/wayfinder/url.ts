@@ -67,6 +67,7 @@ export function parseArUrl(text: string): Target {
 export function gatewayUrl(gateway: URL, target: { subdomain: string; path: string; hash?: string }): URL {
   const { subdomain, path, hash = '' } = target;
   const url = new URL(gateway);
+  if (!/^https?:$/.test(url.protocol)) throw new Error(`A gateway must have an http: or https: URL, but this one has ${url.protocol}`);
   if (subdomain !== '' && !HOST_WITHOUT_SUBDOMAINS.test(url.hostname)) {
     const hostname = `${subdomain}.${url.hostname}`;
     url.hostname = hostname;

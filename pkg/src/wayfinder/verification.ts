@@ -1,5 +1,6 @@
 /** Handing a body to the user's verification strategy while the caller reads it. */
 
+import { bounded } from '../bounded.js';
 import type { WayfinderEmitter } from './events.js';
 import type { VerificationSettings, VerificationStrategy } from './types.js';
 import { WaypostError } from '../errors.js';
@@ -20,7 +21,13 @@ function idOf(headers: Headers, target: Target): string {
   return headers.get('x-ar-io-data-id') ?? headers.get('x-arns-resolved-id') ?? target.txId ?? '';
 }
 
-/** The body for the caller; the strategy reads the same bytes. */
+/**
+ * The body for the caller; the strategy reads the same bytes. What one of them has not read yet is kept for it, so
+ * a strategy that does not read costs memory until it has decided.
+ *
+ * @param patienceMs longest wait for the verdict after the last byte, if it is waited for
+ * @param stop ends the download
+ */
 export function verified(
   body: ReadableStream<Uint8Array>,
   headers: Headers,
@@ -28,31 +35,49 @@ export function verified(
   strategy: VerificationStrategy,
   { strict = false, raw = false }: VerificationSettings,
   emitter: WayfinderEmitter,
+  patienceMs: number,
+  stop: (reason: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const txId = idOf(headers, target);
-  const totalBytes = Number(headers.get('content-length') ?? 0);
+  const totalBytes = Number(headers.get('content-length')) || 0;
   const [data, shown] = body.tee();
+  const reader = shown.getReader();
   const fail = (cause: unknown): Error => {
     const error = new Error('Verification failed', { cause });
     emitter.emit('verification-failed', error);
     return error;
   };
-  const isRaw = raw || (target.arnsName === undefined && target.path.startsWith('/raw/'));
-  const check = async (): Promise<void> => strategy.verifyData({ data, headers: Object.fromEntries(headers), txId, raw: isRaw });
+  const check = async (): Promise<void> => strategy.verifyData({ data, headers: Object.fromEntries(headers), txId, raw });
   // Handled at once: a verdict may come long before the caller has read the body.
-  const verdict = check().then(() => void emitter.emit('verification-succeeded', { txId }), fail);
+  const verdict = check()
+    .then(() => void emitter.emit('verification-succeeded', { txId }), fail)
+    .finally(() => {
+      // Nobody reads the rest.
+      if (!data.locked) void data.cancel().catch(() => undefined);
+    });
   let processedBytes = 0;
-  return shown.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, sink) {
-        processedBytes += chunk.byteLength;
-        emitter.emit('verification-progress', { txId, processedBytes, totalBytes });
-        sink.enqueue(chunk);
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(sink) {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) {
+            processedBytes += value.byteLength;
+            emitter.emit('verification-progress', { txId, processedBytes, totalBytes });
+            return sink.enqueue(value);
+          }
+          const error = strict ? await bounded(patienceMs, undefined, () => verdict) : undefined;
+          if (error === undefined) sink.close();
+          else sink.error(error);
+        } catch (error) {
+          sink.error(error);
+        }
       },
-      async flush(sink) {
-        const error = strict ? await verdict : undefined;
-        if (error !== undefined) sink.error(error);
+      async cancel(reason) {
+        stop(reason);
+        await reader.cancel(reason).catch(() => undefined);
       },
-    }),
+    },
+    { highWaterMark: 0 },
   );
 }

@@ -11,14 +11,14 @@ import { run } from '../run.js';
 import { Ticket } from '../ticket.js';
 import type { ProviderStatus, RoutingStrategy } from '../types.js';
 import { answerOf, watched } from './body.js';
-import { DefaultPeers } from './defaults.js';
+import { defaultPeers } from './defaults.js';
 import { ContentErrand } from './errand.js';
 import type { Arrival } from './errand.js';
 import { WayfinderEmitter } from './events.js';
 import { injectProvider } from './inject.js';
 import { checkOptions, checkSettings, verificationOf } from './options.js';
 import { Selection } from './selection.js';
-import { splitRequest } from './input.js';
+import { splitRequest, withInput } from './input.js';
 import type {
   DataRetrievalStrategy,
   RoutingSettings,
@@ -35,6 +35,8 @@ import { checkVerification, verified } from './verification.js';
 
 /** Longest silence of a body that is being read. */
 const IDLE_MS = 30_000;
+/** Time that a strategy has for all its choices in one request. Whom it has named by then is asked without it. */
+const CHOICE_MS = 15_000;
 
 /**
  * Fetches content of `ar://` addresses from the gateway that a routing strategy chooses, and from the next one if
@@ -58,13 +60,14 @@ export class Wayfinder {
   readonly emitter: WayfinderEmitter;
   readonly #core: GatewayCore;
   readonly #idleMs: number;
+  readonly #choiceMs: number;
   readonly #retrieval: DataRetrievalStrategy | undefined;
 
   /** @throws WaypostError an option is wrong; the message has its name, what was seen and what is allowed */
   constructor(options: WayfinderOptions = {}) {
     checkOptions(options);
     const { gatewaysProvider, routingSettings, verificationSettings, telemetrySettings, dataRetrievalStrategy } = options;
-    this.gatewaysProvider = gatewaysProvider ?? new DefaultPeers(options.fetch);
+    this.gatewaysProvider = gatewaysProvider ?? defaultPeers(options.fetch);
     const strategy =
       routingSettings?.strategy ??
       new PingRoutingStrategy({ routingStrategy: new RandomRoutingStrategy({ gatewaysProvider: this.gatewaysProvider }) });
@@ -76,6 +79,7 @@ export class Wayfinder {
     this.emitter = new WayfinderEmitter({ routing: this.routingSettings.events, verification: verificationSettings?.events });
     this.#core = new GatewayCore(options, options.fetch);
     this.#idleMs = options.idleTimeoutMs ?? IDLE_MS;
+    this.#choiceMs = Math.min(CHOICE_MS, options.deadlineMs ?? CHOICE_MS);
     this.#retrieval = dataRetrievalStrategy;
     // So that `const { request } = wayfinder` works.
     this.request = this.request.bind(this);
@@ -97,8 +101,8 @@ export class Wayfinder {
    * @example
    * const response = await wayfinder.request('ar://ardrive/logo.png', { signal: AbortSignal.timeout(5000) });
    */
-  async request(input: URL | RequestInfo, init: WayfinderRequestInit = {}): Promise<WayfinderResponse> {
-    const { originalUrl, request, own } = splitRequest(input, init);
+  async request(input: URL | RequestInfo, init?: WayfinderRequestInit): Promise<WayfinderResponse> {
+    const { originalUrl, request, own } = splitRequest(input, init ?? {});
     checkSettings(own);
     const { routingSettings, verificationSettings } = own;
     const emitter = new WayfinderEmitter({
@@ -108,21 +112,23 @@ export class Wayfinder {
     });
     if (!isArUrl(originalUrl)) {
       emitter.emit('routing-skipped', { originalUrl });
-      return this.#core.fetch(input as string | URL, request);
+      return this.#core.fetch(input, request);
     }
     emitter.emit('routing-started', { originalUrl });
     try {
       const settings = verificationOf({ ...this.verificationSettings, ...verificationSettings }, verificationSettings);
       const target = parseArUrl(originalUrl);
+      const sent = await withInput(input, request);
       const strategy = routingSettings?.strategy ?? this.routingSettings.strategy;
       injectProvider(strategy, this.gatewaysProvider);
-      const signal = request.signal ?? undefined;
-      const selection = new Selection(this.#core, strategy, target, signal);
-      const { arrival, ticket } = await this.#fetch(selection, request);
+      const signal = sent.signal ?? undefined;
+      const { arrival, ticket } = await this.#fetch(strategy, target, sent, signal);
       const { gateway, url } = arrival;
       const selectedGateway = gateway.toString();
       emitter.emit('routing-succeeded', { originalUrl, selectedGateway, redirectUrl: url.toString() });
-      return answerOf(arrival, this.#body(arrival, target, settings, signal, emitter), ticket.records());
+      let broken: unknown;
+      const body = this.#body(arrival, target, settings, signal, emitter, (error) => (broken = error));
+      return answerOf(arrival, body, ticket.records(), () => broken);
     } catch (error) {
       emitter.emit('routing-failed', error instanceof Error ? error : new Error(String(error)));
       throw error;
@@ -142,8 +148,12 @@ export class Wayfinder {
     const target = parseArUrl(createWayfinderUrl(params));
     const { strategy } = this.routingSettings;
     injectProvider(strategy, this.gatewaysProvider);
-    const gateway = await new Selection(this.#core, strategy, target, undefined).ask();
-    return gatewayUrl(gateway, target);
+    const selection = new Selection(this.#core, strategy, target, undefined, this.#choiceMs);
+    try {
+      return gatewayUrl(await selection.once(), target);
+    } finally {
+      selection.end();
+    }
   }
 
   /** Routes by another strategy from the next request on. */
@@ -152,7 +162,7 @@ export class Wayfinder {
     this.routingSettings.strategy = strategy;
   }
 
-  /** Verifies by another strategy from the next request on. */
+  /** Verifies by another strategy from the next request on, also if nobody did before. */
   setVerificationStrategy(strategy: VerificationStrategy): void {
     checkSettings({ verificationSettings: { strategy } });
     this.verificationSettings.strategy = strategy;
@@ -181,17 +191,24 @@ export class Wayfinder {
     return readStatus(this.#core).profiles['default']?.['content']?.providers ?? [];
   }
 
-  async #fetch(selection: Selection, request: RequestInit): Promise<{ arrival: Arrival; ticket: Ticket }> {
+  async #fetch(
+    chooser: RoutingStrategy,
+    target: Target,
+    request: RequestInit,
+    signal: AbortSignal | undefined,
+  ): Promise<{ arrival: Arrival; ticket: Ticket }> {
     const core = this.#core;
     const method = (request.method ?? 'GET').toUpperCase();
     const { pool } = core.topology;
-    const { signal } = selection;
-    const ticket = new Ticket(core, {
-      pool, method, strategy: NONE, only: NONE, first: NONE, deadlineMs: undefined, blockSpan: -1, chooser: selection.strategy,
-    });
-    const ending = await run(ticket, new ContentErrand(core, ticket, selection, request, this.#retrieval), signal);
+    const route = { pool, method, strategy: NONE, only: NONE, first: NONE, deadlineMs: undefined, blockSpan: -1, chooser };
+    const ticket = new Ticket(core, route);
+    const selection = new Selection(core, chooser, target, signal, this.#choiceMs);
+    // A retrieval strategy knows of nothing but reading data.
+    const isData = method === 'GET' && (target.txId ?? target.arnsName) !== undefined;
+    const errand = new ContentErrand(core, ticket, selection, request, isData ? this.#retrieval : undefined);
+    const ending = await run(ticket, errand, signal).finally(() => selection.end());
     ticket.close({ kind: 'aborted' });
-    if (ending === undefined) throw abortError(signal?.reason);
+    if (ending === undefined) throw signal?.reason ?? abortError(undefined);
     if ('error' in ending) throw ending.error;
     return { arrival: ending.arrival, ticket };
   }
@@ -202,16 +219,21 @@ export class Wayfinder {
     settings: VerificationSettings & { enabled: boolean },
     signal: AbortSignal | undefined,
     emitter: WayfinderEmitter,
+    onError: (error: unknown) => void,
   ): ReadableStream<Uint8Array> | undefined {
     const { response, gateway } = arrival;
-    if (response.body === null) return undefined;
-    const body = watched(response.body, arrival, this.#idleMs, signal, (end) => {
+    // A `fetch` of the user's may bring bodies of its own kind.
+    if (typeof response.body?.getReader !== 'function') return undefined;
+    const body = watched(response.body, arrival, this.#idleMs, signal, (end, error) => {
+      onError(error);
       // Its headers had counted as a success.
-      if (end === 'broken') this.#core.note(gateway, -1, false);
+      const isOurs = end === 'cancelled' || globalThis.navigator?.onLine === false;
+      if (!isOurs) this.#core.endBody(gateway, end === 'whole');
     });
     const isContent = target.txId !== undefined || target.arnsName !== undefined;
     const { enabled, strategy } = settings;
     if (!enabled || strategy === undefined || !isContent || !response.ok) return body;
-    return verified(body, response.headers, target, strategy, settings, emitter);
+    const stop = (reason: unknown): void => arrival.controller.abort(reason);
+    return verified(body, response.headers, target, strategy, settings, emitter, this.#idleMs, stop);
   }
 }
