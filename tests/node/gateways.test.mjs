@@ -102,7 +102,7 @@ test('TrustedPeers: the time limit covers headers and body', async (t) => {
   for (const answer of [() => {}, (response) => response.write('{"gateways":')]) {
     const { options } = await servePeers(t, answer)
     await assert.rejects(new TrustedPeersGatewaysProvider({ ...options, timeoutMs: 60 }).getGateways(), {
-      message: 'Failed to fetch trusted peer list: timeout after 60 ms',
+      message: 'Failed to fetch trusted peer list: There was no answer within 60 ms.',
     })
   }
 })

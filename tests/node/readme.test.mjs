@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import test from 'node:test'
 import { transform } from 'esbuild'
+import { IDS, fetchVia, startGateway } from '../support/gateway.mjs'
 import { startMocks } from '../support/providers.mjs'
 
 /**
  * Every example of the two README files runs as it is printed, but for this:
  *
- * - each `https://NAME.example…` becomes the address of a mock provider, one for each NAME;
- * - an example that makes no client gets that of the first example of its file;
+ * - each `https://NAME.example…` becomes the address of a mock provider, one for each NAME; in an example of content the
+ *   addresses stay, and every host is one mock gateway;
+ * - an example that makes no client gets that of the first example of its half in its file;
+ * - what a Worker or a service worker listens for is sent to it;
  * - `init()` is handed the module, since Node's `fetch` opens no files;
  * - what an example imports that is not among the development tools is only parsed.
  */
@@ -29,7 +32,16 @@ const importsOf = (code) =>
 
 const packageOf = (specifier) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
 const isInstalled = ({ from }) => from.startsWith('node:') || Object.hasOwn(tools, packageOf(from))
-const makesClient = (code) => code.includes('createRpcClient(')
+const makesClient = (code) => /\bcreate(?:Rpc|Wayfinder)Client\(/.test(code)
+const isContent = (code) => /wayfinder\b|createWayfinder/.test(code)
+
+/** Gives the examples of one test their gateways: peers of turbo-gateway.com are those that examples name. */
+async function startContent(t) {
+  const peers = ['https://a.example', 'https://b.example']
+  const gateway = await startGateway(t, { names: { ardrive: IDS.site }, peers })
+  t.mock.method(globalThis, 'fetch', fetchVia(gateway))
+  return gateway
+}
 
 /** Gives the examples of one test their providers. */
 async function localised(t, code) {
@@ -52,6 +64,19 @@ let runs = 0
 const ENDING = "if (typeof provider === 'object') provider.destroy()"
 const load = (code) => import(`data:text/javascript,${encodeURIComponent(`${code}\n${ENDING} // ${(runs += 1)}`)}`)
 
+/** Collects what a service worker does with requests for this path. */
+function listenAs(t) {
+  const listeners = []
+  globalThis.addEventListener = (name, listener) => void (name === 'fetch' && listeners.push(listener))
+  t.after(() => delete globalThis.addEventListener)
+  return async (path) => {
+    const answers = []
+    const event = { request: new Request(`http://127.0.0.1${path}`), respondWith: (answer) => answers.push(answer) }
+    for (const listener of listeners) listener(event)
+    return { isListening: listeners.length > 0, answer: await answers[0] }
+  }
+}
+
 async function assertNames(code) {
   for (const { from, names } of importsOf(code).filter(({ from }) => packageOf(from) === 'waypost')) {
     const exported = await import(from)
@@ -62,11 +87,13 @@ async function assertNames(code) {
 for (const file of FILES) {
   const markdown = await readFile(new URL(file, root), 'utf8')
   const examples = blocksOf(markdown, 'js')
-  const [first = ''] = examples
+  const firstOf = (isOfHalf) => examples.find(isOfHalf) ?? ''
+  const [rpc, content] = [firstOf((code) => !isContent(code)), firstOf(isContent)]
 
-  test(`${file} has examples, and the first one makes a client`, () => {
+  test(`${file} has examples of both halves, and the first ones make clients`, () => {
     assert.ok(examples.length > 3, `${examples.length} examples`)
-    assert.ok(makesClient(first) && /^const rpc\b/m.test(first), first)
+    assert.ok(makesClient(rpc) && /^const rpc\b/m.test(rpc), rpc)
+    assert.ok(makesClient(content) && /^const wayfinder\b/m.test(content), content)
   })
 
   examples.forEach((code, index) => {
@@ -77,12 +104,18 @@ for (const file of FILES) {
       const { warnings } = await transform(code, { format: 'esm', loader: 'js' })
       assert.deepEqual(warnings, [])
       if (!importsOf(code).every(isInstalled)) return
-      const whole = makesClient(code) ? code : `${first}\n${code}`
-      const { default: handler } = await load(resolved(await localised(t, whole)))
-      if (handler?.fetch === undefined) return
-      const [{ url }] = await startMocks(t, 1)
-      const response = await handler.fetch(new Request('http://127.0.0.1/'), { RPC_URL: url })
-      assert.equal(response.status, 200)
+      const whole = makesClient(code) ? code : `${isContent(code) ? content : rpc}\n${code}`
+      const visit = listenAs(t)
+      const gateway = isContent(code) ? await startContent(t) : undefined
+      const { default: handler } = await load(resolved(gateway ? whole : await localised(t, whole)))
+      const { isListening, answer } = await visit('/ar/ardrive/')
+      if (isListening) assert.equal(answer?.status, 200)
+      if (handler?.fetch !== undefined) {
+        const [{ url }] = await startMocks(t, 1)
+        const response = await handler.fetch(new Request('http://127.0.0.1/ardrive/'), { RPC_URL: url })
+        assert.equal(response.status, 200)
+      }
+      if (gateway) assert.ok(gateway.counters.total > 0, 'something is asked for')
     })
   })
 
