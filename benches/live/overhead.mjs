@@ -51,7 +51,7 @@ export async function overhead({ host, isQuick }) {
 
 const othersOf = (names) => names.filter((name) => name !== OWN && name !== BASE)
 
-function costTable(names, costs) {
+export function costTable(names, costs) {
   const column = (kind) => {
     const of = (name) => costs[name].map((cost) => cost[kind])
     return Object.fromEntries(names.map((name) => [name, { ...against(of(BASE), of(name)), typical: median(of(name)) }]))

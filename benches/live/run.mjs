@@ -1,14 +1,17 @@
-// Waypost beside bare fetch, viem and ethers, in one process against providers on loopback.
+// Waypost beside bare fetch, viem and ethers, in one process against providers on loopback, and beside
+// @ar.io/wayfinder-core, in a process each.
 //
 //   node benches/live/run.mjs            prints all tables
 //   node benches/live/run.mjs --quick    fewer rounds
 //   node benches/live/run.mjs --write    puts them into BENCHMARKS.md, with criterion's numbers if there are any
-//   node benches/live/run.mjs stub sizes only these parts
+//   node benches/live/run.mjs stub sizes only these parts; with --write the rest of BENCHMARKS.md stays
 
+import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { criterion } from '../support/criterion.mjs'
 import { writeSections } from '../support/table.mjs'
+import { content } from './content.mjs'
 import { failover } from './failover.mjs'
 import { overhead } from './overhead.mjs'
 import { startHost } from './server.mjs'
@@ -16,7 +19,7 @@ import { sizes } from './sizes.mjs'
 import { stub } from './stub.mjs'
 
 const REPORT = new URL('../../BENCHMARKS.md', import.meta.url)
-const PARTS = { sizes, stub, overhead, failover, criterion }
+const PARTS = { sizes, stub, overhead, failover, content, criterion }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -30,8 +33,15 @@ function chosen() {
   return positionals.length > 0 ? positionals : Object.keys(PARTS)
 }
 
-const machine = () =>
-  `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores (${process.arch}, ${process.platform}), Node ${process.versions.node}.`
+async function machine() {
+  const { devDependencies } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  const rivals = ['viem', 'ethers', '@ar.io/wayfinder-core'].map((name) => `${name} ${devDependencies[name]}`)
+  const { arch, platform, versions } = process
+  return [
+    `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores (${arch}, ${platform}), Node ${versions.node};`,
+    `${rivals.join(', ')}.`,
+  ].join('\n')
+}
 
 const host = startHost()
 const sections = {}
@@ -43,7 +53,7 @@ for (const name of chosen()) {
     console.log(`\n## ${section}\n\n${text}`)
   }
 }
-if (values.write) await writeSections(REPORT, { machine: machine(), ...sections })
+if (values.write) await writeSections(REPORT, { machine: await machine(), ...sections })
 host.stop()
 // ethers keeps timers and sockets that nothing stops.
 process.exit()
