@@ -176,7 +176,8 @@ impl Router {
         } else if at.after(ROOM_FOR_ATTEMPT) <= request.deadline {
             Step::Wait(at)
         } else {
-            self.give_up(now, request)
+            // The open ones come too late, but the others may be well again.
+            self.go_round(now, request)
         }
     }
 

@@ -1,5 +1,6 @@
 //! Moving on, and knowing when not to.
 
+use waypost::engine::breaker::Circuit;
 use waypost::engine::request::{Call, Conclusion};
 
 use crate::world::{
@@ -186,4 +187,24 @@ fn pauses_between_rounds_double() {
         assert!((ms(least)..ms(least * 2)).contains(pause), "{pauses:?}");
     }
     assert_eq!(pauses.len(), 3);
+}
+
+#[test]
+fn an_open_breaker_does_not_keep_the_others_from_another_round() {
+    let mut world = World::new(3);
+    world.serve(0, |_| refused());
+    for _ in 0..3 {
+        world.ask("eth_call");
+    }
+    // Its last resort is a while away after some failed trials.
+    for _ in 0..6 {
+        world.pass(secs(400));
+        world.ask("eth_call");
+    }
+    assert_eq!(world.circuit(0), Circuit::Open);
+    let (second, third) = (world.hits(1), world.hits(2));
+    world.serve(1, move |ask| if ask.nth == second { status(503) } else { answer(50) });
+    world.serve(2, move |ask| if ask.nth == third { status(503) } else { answer(50) });
+    let call = Call { deadline: Some(ms(900)), ..world.call("eth_call") };
+    assert_eq!(world.path_with(call), (vec![1, 2, 1], Conclusion::Answer(2)));
 }
