@@ -17,7 +17,7 @@ use waypost::engine::breaker::Circuit;
 use waypost::engine::config::Settings;
 use waypost::engine::outcome::Outcome;
 use waypost::engine::request::Conclusion;
-use waypost::engine::state::{BreakerState, CellState, EndpointState};
+use waypost::engine::state::{BreakerState, CellState, EndpointState, Scope};
 use waypost::engine::strategy::Strategy as Ranking;
 use waypost::engine::time::{HostClock, Timestamp};
 
@@ -47,7 +47,7 @@ fn pool(strategy: Ranking, count: usize, now: Timestamp) -> World {
 fn moved(world: &World, strategy: Ranking, now: Timestamp, elapsed: Duration) -> World {
     let mut other = pool(strategy, world.endpoints(), now);
     for place in 0..world.endpoints() {
-        let state = world.router.export(world.now, place).expect("known");
+        let state = world.router.export(world.now, place, Scope::All).expect("known");
         other.router.import(now, place, &state, elapsed);
     }
     other
@@ -117,8 +117,10 @@ fn what_is_imported_is_exported_again() {
     world.settle();
     let other = moved(&world, Ranking::Priority, Timestamp::from_millis(99_999_000), ms(0));
     for place in 0..3 {
-        let (mine, theirs) =
-            (world.router.export(world.now, place), other.router.export(other.now, place));
+        let (mine, theirs) = (
+            world.router.export(world.now, place, Scope::All),
+            other.router.export(other.now, place, Scope::All),
+        );
         let (mine, theirs) = (mine.expect("known"), theirs.expect("known"));
         assert_eq!((mine.breaker, mine.limited_for), (theirs.breaker, theirs.limited_for));
         assert_eq!(mine.all.samples.len(), theirs.all.samples.len());
@@ -140,7 +142,7 @@ fn time_in_storage_counts() {
         let run = other.call("eth_call");
         let run = other.start(run);
         assert_eq!(other.asked(run)[0], path, "{elapsed:?}");
-        let limited_for = other.router.export(other.now, 1).expect("known").limited_for;
+        let limited_for = other.router.export(other.now, 1, Scope::All).expect("known").limited_for;
         assert_eq!(limited_for, secs(60).saturating_sub(ms(50)).saturating_sub(elapsed));
     }
     let other = moved(&world, Ranking::Priority, START, secs(601));
@@ -176,7 +178,7 @@ fn a_breaker_that_changed_more_lately_keeps_its_state() {
     other.ask("eth_call");
     other.ask("eth_call");
     assert_eq!(other.circuit(0), Circuit::Closed);
-    let state = old.router.export(old.now, 0).expect("known");
+    let state = old.router.export(old.now, 0, Scope::All).expect("known");
     other.router.import(other.now, 0, &state, secs(60));
     assert_eq!(other.circuit(0), Circuit::Closed);
     other.pass(secs(1));
@@ -187,7 +189,7 @@ fn a_breaker_that_changed_more_lately_keeps_its_state() {
 #[test]
 fn of_two_breakers_that_changed_together_the_worse_stands() {
     let mut world = broken(1);
-    let state = world.router.export(world.now, 0).expect("known");
+    let state = world.router.export(world.now, 0, Scope::All).expect("known");
     let closed = EndpointState {
         breaker: BreakerState { changed_ago: state.breaker.changed_ago, ..Default::default() },
         ..state
@@ -201,7 +203,7 @@ fn an_attempt_from_before_an_import_says_nothing_about_the_imported_breaker() {
     let state = {
         let mut world = broken(1);
         world.pass(until(&world, 0));
-        world.router.export(world.now, 0).expect("known")
+        world.router.export(world.now, 0, Scope::All).expect("known")
     };
     let mut world = pool(Ranking::Priority, 1, START);
     let call = world.call("eth_call");
@@ -225,7 +227,7 @@ fn fresh_measurements_are_kept_and_unknown_places_passed_over() {
     let mut old = pool(Ranking::Priority, 1, START);
     old.serve(0, |_| answer(900));
     old.ask("eth_call");
-    let state = old.router.export(old.now, 0).expect("known");
+    let state = old.router.export(old.now, 0, Scope::All).expect("known");
     let mut world = pool(Ranking::Priority, 1, START);
     world.ask("eth_call");
     let before = format!("{:?}", world.router);
@@ -254,8 +256,121 @@ fn nothing_in_storage_locks_anybody_out_for_longer_than_the_settings_allow() {
     world.router.import(START, 0, &state, Duration::ZERO);
     let longest = settings.breaker.max_recovery.mul_f64(1.0 + settings.breaker.jitter);
     assert!(until(&world, 0) <= longest, "{:?}", until(&world, 0));
-    let limited_for = world.router.export(START, 0).expect("known").limited_for;
+    let limited_for = world.router.export(START, 0, Scope::All).expect("known").limited_for;
     assert!(limited_for <= settings.rate_limit.max, "{limited_for:?}");
+}
+
+/// Tells `to` what `from` saw itself; the news is on its way for `way`.
+fn tell(from: &World, to: &mut World, way: Duration) {
+    let now = to.now.after(way);
+    to.now = now;
+    for place in 0..from.endpoints() {
+        let state = from.router.export(from.now, place, Scope::Own).expect("known");
+        to.router.absorb(now, place, &state, Duration::ZERO);
+    }
+}
+
+fn calls(world: &World, place: usize) -> u32 {
+    world.router.endpoint(place).expect("known").metrics.all().read_at(world.now).calls
+}
+
+#[test]
+fn what_engines_tell_each_other_is_counted_once_however_often_it_is_told() {
+    let mut worlds: Vec<World> = (0..3).map(|_| pool(Ranking::Priority, 1, START)).collect();
+    for round in 1..=5 {
+        for world in &mut worlds {
+            world.ask("eth_call");
+            world.settle();
+        }
+        for here in 0..3 {
+            // Each hears all the others, as from one place where they meet.
+            let mut theirs: Vec<(Duration, Option<Duration>)> = Vec::new();
+            for (there, world) in worlds.iter().enumerate() {
+                let state = world.router.export(world.now, 0, Scope::Own).expect("known");
+                assert_eq!(state.all.samples.len(), round);
+                if there != here {
+                    theirs.extend(state.all.samples);
+                }
+            }
+            theirs.sort_by_key(|(age, _)| core::cmp::Reverse(*age));
+            let state = EndpointState {
+                all: CellState { latency: None, samples: theirs },
+                ..EndpointState::default()
+            };
+            let world = &mut worlds[here];
+            world.router.absorb(world.now, 0, &state, Duration::ZERO);
+            assert_eq!(calls(world, 0) as usize, 3 * round);
+        }
+    }
+    let status = worlds[0].router.status(worlds[0].now, 0).expect("known");
+    assert_eq!(status.total, 5, "what others did is not among its own work");
+}
+
+#[test]
+fn an_opening_that_was_told_is_not_told_again_and_ends_in_time() {
+    let (here, mut there) = (broken(2), pool(Ranking::Priority, 2, START));
+    tell(&here, &mut there, ms(200));
+    assert_eq!(there.circuit(0), Circuit::Open);
+    let end = until(&there, 0);
+    let own = there.router.export(there.now, 0, Scope::Own).expect("known");
+    assert_eq!((own.breaker.opened, own.breaker.consecutive), (None, 0));
+    let all = there.router.export(there.now, 0, Scope::All).expect("known");
+    assert!(all.breaker.opened.is_some(), "its own next page needs it");
+    let generation = there.router.endpoint(0).expect("known").breaker.generation();
+    tell(&here, &mut there, ms(300));
+    assert_eq!(until(&there, 0), end.saturating_sub(ms(300)));
+    assert_eq!(there.router.endpoint(0).expect("known").breaker.generation(), generation);
+    let mut back = here;
+    let before = until(&back, 0);
+    tell(&there, &mut back, ms(200));
+    assert_eq!(until(&back, 0), before.saturating_sub(ms(200)));
+}
+
+#[test]
+fn whoever_closes_a_breaker_that_was_told_tells_all_of_it() {
+    let (mut here, mut there) = (broken(2), pool(Ranking::Priority, 2, START));
+    tell(&here, &mut there, ms(0));
+    let wait = until(&there, 0);
+    there.pass(wait);
+    here.pass(wait + secs(1));
+    there.serve(0, |_| answer(10));
+    there.ask("eth_call");
+    there.ask("eth_call");
+    assert_eq!(there.circuit(0), Circuit::Closed);
+    there.pass(secs(1));
+    tell(&there, &mut here, ms(100));
+    assert_eq!(here.circuit(0), Circuit::Closed);
+}
+
+#[test]
+fn counts_of_failures_that_opened_nothing_are_each_its_own() {
+    let mut world = pool(Ranking::Priority, 2, START);
+    world.serve(0, |_| refused());
+    world.ask("eth_call");
+    let consecutive = |world: &World| world.router.endpoint(0).expect("known").breaker.consecutive;
+    let before = consecutive(&world);
+    assert!(before > 0);
+    let state =
+        pool(Ranking::Priority, 2, START).router.export(START, 0, Scope::Own).expect("known");
+    world.router.absorb(world.now, 0, &state, Duration::ZERO);
+    assert_eq!(consecutive(&world), before);
+}
+
+#[test]
+fn a_limit_that_was_told_is_not_told_again_but_its_own_later_one_is() {
+    let mut here = pool(Ranking::Priority, 2, START);
+    here.serve(0, |_| limited(Some(secs(20))));
+    here.ask("eth_call");
+    let mut there = pool(Ranking::Priority, 2, START);
+    tell(&here, &mut there, ms(100));
+    let limit = |scope| there.router.export(there.now, 0, scope).expect("known").limited_for;
+    assert!(limit(Scope::All) > secs(19));
+    assert_eq!(limit(Scope::Own), Duration::ZERO);
+    there.serve(0, |_| limited(Some(secs(60))));
+    there.pass(secs(20));
+    there.ask("eth_call");
+    let own = there.router.export(there.now, 0, Scope::Own).expect("known");
+    assert!(own.limited_for > secs(50), "{:?}", own.limited_for);
 }
 
 fn spans() -> impl Strategy<Value = Duration> {
@@ -314,12 +429,13 @@ proptest! {
         let now = Timestamp::from_micros(now / 2);
         let mut world = pool(strategy, 2, now);
         world.router.import(now, 0, &state, elapsed);
+        world.router.absorb(now, 0, &state, elapsed);
         for _ in 0..5 {
             let ending = world.ask("eth_call");
             prop_assert!(matches!(ending.conclusion, Conclusion::Answer(_)), "{:?}", ending);
         }
         world.settle();
         prop_assert!(world.is_quiet());
-        prop_assert!(world.router.export(world.now, 0).is_some());
+        prop_assert!(world.router.export(world.now, 0, Scope::All).is_some());
     }
 }

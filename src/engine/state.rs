@@ -3,6 +3,9 @@
 //! Ages and spans travel, never instants: another isolate's clock has another origin. The host adds the
 //! wall-clock time that passed in storage; it also keeps the names under which an endpoint is found again,
 //! and the version of its format.
+//!
+//! Engines that keep telling each other what they learn export only what they saw themselves ([`Scope::Own`]):
+//! otherwise each would hear its own news again, counted twice and a little younger every time.
 
 use core::time::Duration;
 
@@ -40,22 +43,40 @@ pub struct BreakerState {
     pub opened: Option<(Duration, Duration)>,
 }
 
+/// Whose observations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// This engine's and all that it was told: what its own next page needs.
+    All,
+    /// This engine's alone: what others need.
+    Own,
+}
+
+/// Transitions this close together are one that was told of twice: what lies between is the way of the news.
+const SAME_TRANSITION: Duration = Duration::from_secs(1);
+
 /// Outcomes of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CellState {
-    /// Mean latency, which also knows successes that the samples no longer hold.
+    /// Mean latency, which also knows successes that the samples no longer hold; if missing, it is that of
+    /// the samples, one after the other.
     pub latency: Option<Duration>,
     /// Fresh outcomes, oldest first: age, and latency or nothing for a failure.
     pub samples: Vec<(Duration, Option<Duration>)>,
 }
 
 impl Router {
-    /// Everything learnt of the endpoint at `place`.
+    /// What was learnt of the endpoint at `place`.
     #[must_use]
-    pub fn export(&self, now: Timestamp, place: usize) -> Option<EndpointState> {
+    pub fn export(&self, now: Timestamp, place: usize, scope: Scope) -> Option<EndpointState> {
         let endpoint = self.endpoints.get(place)?;
-        let breaker = &endpoint.breaker;
         let limited = self.standing(place, now)?.limited_until;
+        let told = endpoint.metrics.told;
+        let is_own = scope == Scope::Own;
+        let unchanged = Breaker::default();
+        let is_told = is_own && told.generation == Some(endpoint.breaker.generation());
+        let breaker = if is_told { &unchanged } else { &endpoint.breaker };
+        let limited = limited.filter(|until| !(is_own && told.limited_until == Some(*until)));
         let methods = endpoint.metrics.methods();
         Some(EndpointState {
             breaker: BreakerState {
@@ -68,8 +89,10 @@ impl Router {
                     .map(|opening| (now.since(opening.at), opening.until.since(opening.at))),
             },
             limited_for: limited.map_or(Duration::ZERO, |until| until.since(now)),
-            all: CellState::of(endpoint.metrics.all(), now),
-            methods: methods.map(|(method, cell)| (method, CellState::of(cell, now))).collect(),
+            all: CellState::of(endpoint.metrics.all(), now, is_own),
+            methods: methods
+                .map(|(method, cell)| (method, CellState::of(cell, now, is_own)))
+                .collect(),
         })
     }
 
@@ -81,6 +104,30 @@ impl Router {
         place: usize,
         state: &EndpointState,
         elapsed: Duration,
+    ) {
+        self.learn(now, place, state, elapsed, false);
+    }
+
+    /// As [`Router::import`], for what others tell again and again while this engine is at work: their
+    /// outcomes stand beside those seen here, in the place of what they told before, and a breaker changes
+    /// only by a transition that is news.
+    pub fn absorb(
+        &mut self,
+        now: Timestamp,
+        place: usize,
+        state: &EndpointState,
+        elapsed: Duration,
+    ) {
+        self.learn(now, place, state, elapsed, true);
+    }
+
+    fn learn(
+        &mut self,
+        now: Timestamp,
+        place: usize,
+        state: &EndpointState,
+        elapsed: Duration,
+        is_shared: bool,
     ) {
         let now = self.observe(now);
         let Some(endpoint) = self.endpoints.get_mut(place) else { return };
@@ -96,26 +143,55 @@ impl Router {
         let known = &endpoint.breaker;
         let next_generation = known.generation().wrapping_add(1);
         let restored = Breaker::restore(counts, opening, changed_at, next_generation);
-        let news = |breaker: &Breaker| (breaker.changed_at, breaker.circuit_at(now));
-        if news(&restored) >= news(known) {
+        let state_of = |breaker: &Breaker| (breaker.changed_at, breaker.circuit_at(now));
+        let is_newer = if is_shared {
+            is_news(&restored, known)
+        } else {
+            state_of(&restored) >= state_of(known)
+        };
+        if is_newer {
             endpoint.breaker = restored;
+            endpoint.metrics.told.generation = Some(next_generation);
         }
-        endpoint.metrics.restore(now, None, state.all.to_cell(now, elapsed));
-        for (method, cell) in &state.methods {
-            endpoint.metrics.restore(now, Some(*method), cell.to_cell(now, elapsed));
+        let all = core::iter::once((None, &state.all));
+        let methods = state.methods.iter().map(|(method, cell)| (Some(*method), cell));
+        for (method, cell) in all.chain(methods) {
+            let cell = cell.to_cell(now, elapsed);
+            if is_shared {
+                endpoint.metrics.absorb(now, method, &cell);
+            } else {
+                endpoint.metrics.restore(now, method, cell);
+            }
         }
         let left = state.limited_for.saturating_sub(elapsed).min(settings.rate_limit.max);
         let group = endpoint.group;
         if let Some(limit) = self.limits.get_mut(group).filter(|_| !left.is_zero()) {
-            limit.until = limit.until.max(Some(now.after(left)));
+            let until = Some(now.after(left));
+            if until >= limit.until {
+                limit.until = until;
+                endpoint.metrics.told.limited_until = until;
+            }
         }
     }
 }
 
+/// Whether a transition that others tell of is one that is not known here. Counts of failures that led to
+/// none are each engine's own.
+fn is_news(told: &Breaker, known: &Breaker) -> bool {
+    match (known.opening, told.opening) {
+        (None, None) => false,
+        (None, Some(_)) => told.changed_at.after(SAME_TRANSITION) >= known.changed_at,
+        (Some(_), _) => told.changed_at > known.changed_at.after(SAME_TRANSITION),
+    }
+}
+
 impl CellState {
-    fn of(cell: &Cell, now: Timestamp) -> Self {
+    fn of(cell: &Cell, now: Timestamp, is_own: bool) -> Self {
         let latency = cell.read_at(now).latency_ms.map(from_millis);
-        Self { latency, samples: cell.samples_at(now).collect() }
+        Self {
+            latency: latency.filter(|_| !(is_own && cell.is_mixed())),
+            samples: cell.samples_at(now, is_own).collect(),
+        }
     }
 
     /// Plays the samples again, so that the cell is what it would have been.
@@ -134,6 +210,7 @@ impl CellState {
         if let Some(latency) = self.latency {
             cell.set_mean(latency);
         }
+        cell.mark_foreign();
         cell
     }
 }

@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 use super::engine::{Engine, strategy_of};
 use crate::engine::method::MethodId;
 use crate::engine::router::News;
-use crate::engine::state::{BreakerState, CellState, EndpointState};
+use crate::engine::state::{BreakerState, CellState, EndpointState, Scope};
 use crate::engine::time::{from_millis, millis};
 
 #[wasm_bindgen]
@@ -88,13 +88,15 @@ impl Engine {
     }
 
     /// What was learnt of one provider: breaker and limit first, then per method its number (-1 for all
-    /// methods together), its mean, the count of its samples, and the samples.
+    /// methods together), its mean, the count of its samples, and the samples. What others told is left out
+    /// if it `is_own`.
     #[wasm_bindgen(js_name = exportState)]
     #[must_use]
-    pub fn export_state(&self, now: f64, endpoint: usize) -> Vec<f64> {
+    pub fn export_state(&self, now: f64, endpoint: usize, is_own: bool) -> Vec<f64> {
         let this = &mut *self.inner();
         let now = this.clock.at(now);
-        let Some(state) = this.router.export(now, endpoint) else { return Vec::new() };
+        let scope = if is_own { Scope::Own } else { Scope::All };
+        let Some(state) = this.router.export(now, endpoint, scope) else { return Vec::new() };
         let breaker = &state.breaker;
         let opened = breaker.opened.map(|(ago, span)| (millis(ago), millis(span)));
         let mut numbers = vec![
@@ -114,13 +116,25 @@ impl Engine {
     }
 
     /// Takes over numbers that [`Engine::export_state`] gave, `elapsed_ms` ago. Whatever they are, nothing
-    /// breaks by them.
+    /// breaks by them. If it `is_shared`, more of the kind follows while requests are under way.
     #[wasm_bindgen(js_name = importState)]
-    pub fn import_state(&self, now: f64, endpoint: usize, numbers: &[f64], elapsed_ms: f64) {
+    pub fn import_state(
+        &self,
+        now: f64,
+        endpoint: usize,
+        numbers: &[f64],
+        elapsed_ms: f64,
+        is_shared: bool,
+    ) {
         let this = &mut *self.inner();
         let now = this.clock.at(now);
         let Some(state) = read_state(numbers) else { return };
-        this.router.import(now, endpoint, &state, from_millis(elapsed_ms));
+        let elapsed = from_millis(elapsed_ms);
+        if is_shared {
+            this.router.absorb(now, endpoint, &state, elapsed);
+        } else {
+            this.router.import(now, endpoint, &state, elapsed);
+        }
     }
 
     /// The next news as `[kind, endpoint, circuit or milliseconds]`; empty if there is none. Kind 0 is a

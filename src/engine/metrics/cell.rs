@@ -1,21 +1,9 @@
-//! What was measured of one endpoint, per method and over all methods.
-//!
-//! **Why.** Latency differs more between methods than between providers, so it is kept per method; a
-//! method never called falls back to the endpoint's latency over all of them.
-//!
-//! **How.** A ring of the last 32 outcomes, each with its time, gives fresh calls, success rate and
-//! percentiles; an exponentially weighted mean of the successes (weight 1/8, as Lasso's) gives the latency:
-//! one slow answer does not move it far, three do. Failures count in the rate and never touch the latency.
-//!
-//! **Cold start** no latency. **Idle** outcomes older than ten minutes are dropped, and with the last of
-//! them the mean. **Ties and clock steps** equal timestamps all count; time does not go back here.
-//! **Cost** constant per outcome; a percentile sorts at most 32 numbers.
+//! Outcomes of one endpoint with one method, and what they say.
 
 use core::time::Duration;
 
-use super::method::{METHOD_CAPACITY, MethodId};
-use super::sort::sort_by;
-use super::time::{Timestamp, micros};
+use crate::engine::sort::sort_by;
+use crate::engine::time::{Timestamp, micros};
 
 /// Outcomes older than this count for nothing.
 pub const STALE_AFTER: Duration = Duration::from_mins(10);
@@ -27,13 +15,26 @@ const EWMA_WEIGHT: f64 = 1.0 / 8.0;
 /// Resolution of an outcome's time.
 const TICK_BITS: u32 = 14;
 /// Latency that stands for a failure in the ring.
-const FAILED: u32 = u32::MAX;
+const FAILED: u32 = u32::MAX >> 1;
+/// The bit of an outcome that was not seen here.
+const FOREIGN: u32 = 1 << 31;
 
 /// One remembered outcome: eight bytes, since there are many.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     at: u32,
-    micros: u32,
+    packed: u32,
+}
+
+impl Outcome {
+    fn is_foreign(self) -> bool {
+        self.packed & FOREIGN != 0
+    }
+
+    /// Microseconds of a success.
+    fn taken(self) -> Option<u32> {
+        Some(self.packed & !FOREIGN).filter(|micros| *micros != FAILED)
+    }
 }
 
 /// Outcomes of one endpoint with one method.
@@ -43,6 +44,7 @@ pub struct Cell {
     next: u8,
     len: u8,
     successes: u8,
+    foreign: u8,
     mean_micros: Option<f64>,
     last_used: Option<Timestamp>,
     refused_at: Option<Timestamp>,
@@ -67,10 +69,8 @@ impl Cell {
         self.refused_at = None;
         let Some(latency) = latency else { return };
         let taken = u32::try_from(micros(latency)).unwrap_or(FAILED - 1).min(FAILED - 1);
-        self.push(now, taken);
-        let sample = f64::from(taken);
-        self.mean_micros =
-            Some(self.mean_micros.map_or(sample, |mean| mean + (sample - mean) * EWMA_WEIGHT));
+        self.push(Outcome { at: tick(now), packed: taken });
+        self.average(taken);
     }
 
     /// Sets the mean of a restored cell that has a measured success.
@@ -83,7 +83,7 @@ impl Cell {
     /// Counts a failure.
     pub fn record_failure(&mut self, now: Timestamp) {
         self.touch(now);
-        self.push(now, FAILED);
+        self.push(Outcome { at: tick(now), packed: FAILED });
     }
 
     /// Remembers that the endpoint does not know the method.
@@ -119,7 +119,7 @@ impl Cell {
             (u32::from(self.len), u32::from(self.successes))
         } else {
             self.fresh(now).fold((0, 0), |(calls, successes), outcome| {
-                (calls + 1, successes + u32::from(outcome.micros != FAILED))
+                (calls + 1, successes + u32::from(outcome.taken().is_some()))
             })
         };
         let rate = if calls == 0 { 0.0 } else { f64::from(successes) / f64::from(calls) };
@@ -130,11 +130,7 @@ impl Cell {
     /// The latency that `share` (0 to 1) of the recent successes did not exceed.
     #[must_use]
     pub fn percentile_at(&self, now: Timestamp, share: f64) -> Option<Duration> {
-        let mut latencies: Vec<u32> = self
-            .fresh(now)
-            .map(|outcome| outcome.micros)
-            .filter(|taken| *taken != FAILED)
-            .collect();
+        let mut latencies: Vec<u32> = self.fresh(now).filter_map(Outcome::taken).collect();
         sort_by(&mut latencies, u32::cmp);
         #[expect(
             clippy::cast_possible_truncation,
@@ -145,16 +141,61 @@ impl Cell {
         latencies.get(rank - 1).map(|taken| Duration::from_micros(u64::from(*taken)))
     }
 
-    /// The outcomes of the last ten minutes as age and latency (`None` for a failure), oldest first.
-    pub fn samples_at(&self, now: Timestamp) -> impl Iterator<Item = (Duration, Option<Duration>)> {
-        let fresh = self.fresh(now);
+    /// The outcomes of the last ten minutes as age and latency (`None` for a failure), oldest first; only
+    /// those seen here if it `is_own`.
+    pub fn samples_at(
+        &self,
+        now: Timestamp,
+        is_own: bool,
+    ) -> impl Iterator<Item = (Duration, Option<Duration>)> {
+        let fresh = self.fresh(now).filter(move |outcome| !(is_own && outcome.is_foreign()));
         let now = tick(now);
         fresh.map(move |outcome| {
             let age = Duration::from_micros(u64::from(now.saturating_sub(outcome.at)) << TICK_BITS);
-            let taken = (outcome.micros != FAILED)
-                .then(|| Duration::from_micros(u64::from(outcome.micros)));
-            (age, taken)
+            (age, outcome.taken().map(|taken| Duration::from_micros(u64::from(taken))))
         })
+    }
+
+    /// Whether something in it was not seen here.
+    #[must_use]
+    pub fn is_mixed(&self) -> bool {
+        self.foreign > 0
+    }
+
+    /// Marks everything in it as seen elsewhere.
+    pub fn mark_foreign(&mut self) {
+        self.foreign = self.len;
+        self.ring.iter_mut().for_each(|outcome| outcome.packed |= FOREIGN);
+    }
+
+    /// Puts what others saw in the place of what they told before, as far as its own outcomes leave room.
+    /// The mean is then that of all, one after the other.
+    pub fn absorb(&mut self, now: Timestamp, others: &Self) {
+        let mut outcomes: Vec<Outcome> =
+            self.fresh(now).filter(|outcome| !outcome.is_foreign()).collect();
+        let theirs: Vec<Outcome> = others.fresh(now).collect();
+        let too_many = (outcomes.len() + theirs.len()).saturating_sub(RING);
+        if too_many >= theirs.len() && !self.is_mixed() {
+            return;
+        }
+        outcomes.extend(theirs.iter().skip(too_many));
+        sort_by(&mut outcomes, |a, b| a.at.cmp(&b.at));
+        *self = Self {
+            last_used: self.last_used.max(others.last_used),
+            refused_at: self.refused_at,
+            total: self.total,
+            ..Self::default()
+        };
+        for outcome in outcomes {
+            self.push(outcome);
+            outcome.taken().into_iter().for_each(|taken| self.average(taken));
+        }
+    }
+
+    fn average(&mut self, taken: u32) {
+        let sample = f64::from(taken);
+        self.mean_micros =
+            Some(self.mean_micros.map_or(sample, |mean| mean + (sample - mean) * EWMA_WEIGHT));
     }
 
     fn touch(&mut self, now: Timestamp) {
@@ -166,18 +207,35 @@ impl Cell {
         self.total = self.total.saturating_add(1);
     }
 
-    fn push(&mut self, now: Timestamp, taken: u32) {
+    fn push(&mut self, outcome: Outcome) {
+        if usize::from(self.len) == RING && self.is_mixed() {
+            self.give_up_foreign();
+        }
         let slot = usize::from(self.next);
-        if let Some(outcome) = self.ring.get_mut(slot) {
+        if let Some(place) = self.ring.get_mut(slot) {
             if usize::from(self.len) == RING {
-                self.successes -= u8::from(outcome.micros != FAILED);
+                self.successes -= u8::from(place.taken().is_some());
+                self.foreign -= u8::from(place.is_foreign());
             } else {
                 self.len += 1;
             }
-            *outcome = Outcome { at: tick(now), micros: taken };
-            self.successes += u8::from(taken != FAILED);
+            *place = outcome;
+            self.successes += u8::from(outcome.taken().is_some());
+            self.foreign += u8::from(outcome.is_foreign());
         }
         self.next = (self.next + 1) % RING_LEN;
+    }
+
+    /// Moves the oldest outcome of others to the front of a full ring, where it is overwritten next: what was
+    /// seen here is not given up for it.
+    fn give_up_foreign(&mut self) {
+        let slot = |age: usize| (usize::from(self.next) + age) % RING;
+        let is_foreign = |age: &usize| self.ring.get(slot(*age)).is_some_and(|it| it.is_foreign());
+        let oldest = (0..RING).find(is_foreign).unwrap_or(0);
+        let first = usize::from(self.next);
+        for age in (1..=oldest).rev() {
+            self.ring.swap((first + age) % RING, (first + age - 1) % RING);
+        }
     }
 
     fn oldest(&self) -> Option<&Outcome> {
@@ -186,12 +244,12 @@ impl Cell {
     }
 
     /// Fresh outcomes, oldest first.
-    fn fresh(&self, now: Timestamp) -> impl Iterator<Item = &Outcome> {
+    fn fresh(&self, now: Timestamp) -> impl Iterator<Item = Outcome> {
         let len = usize::from(self.len);
         let first = (usize::from(self.next) + RING - len) % RING;
         let oldest = tick(now.before(STALE_AFTER));
         (first..first + len)
-            .filter_map(|slot| self.ring.get(slot % RING))
+            .filter_map(|slot| self.ring.get(slot % RING).copied())
             .skip_while(move |outcome| outcome.at < oldest)
     }
 }
@@ -199,75 +257,6 @@ impl Cell {
 /// Time in units of 2^14 microseconds (16 ms), which 32 bits hold for two years of one page or isolate.
 fn tick(at: Timestamp) -> u32 {
     u32::try_from(at.as_micros() >> TICK_BITS).unwrap_or(u32::MAX)
-}
-
-/// All cells of one endpoint.
-#[derive(Clone, Debug, Default)]
-pub struct Metrics {
-    all: Cell,
-    by_method: Vec<Option<Box<Cell>>>,
-}
-
-impl Metrics {
-    /// Over all methods.
-    #[must_use]
-    pub fn all(&self) -> &Cell {
-        &self.all
-    }
-
-    /// With one method, if it was ever used.
-    #[must_use]
-    pub fn of(&self, method: MethodId) -> Option<&Cell> {
-        self.by_method.get(method.index())?.as_deref()
-    }
-
-    /// Every method with an outcome.
-    pub fn methods(&self) -> impl Iterator<Item = (MethodId, &Cell)> {
-        let cells = self.by_method.iter().enumerate();
-        cells.filter_map(|(index, cell)| Some((MethodId::from_index(index)?, cell.as_deref()?)))
-    }
-
-    /// Calls `record` on the cell of the method and on the one over all methods.
-    pub fn record(&mut self, method: MethodId, record: impl Fn(&mut Cell)) {
-        record(&mut self.all);
-        if let Some(cell) = self.cell_mut(method) {
-            record(cell);
-        }
-    }
-
-    /// Remembers that the endpoint does not know the method.
-    pub fn record_refusal(&mut self, now: Timestamp, method: MethodId) {
-        if let Some(cell) = self.cell_mut(method) {
-            cell.record_refusal(now);
-        }
-    }
-
-    /// Puts a restored cell in its place, unless something fresh is there.
-    pub fn restore(&mut self, now: Timestamp, method: Option<MethodId>, cell: Cell) {
-        let place = match method {
-            None => Some(&mut self.all),
-            Some(method) => self.cell_mut(method),
-        };
-        if let Some(place) = place.filter(|place| place.read_at(now).calls == 0) {
-            *place = cell;
-        }
-    }
-
-    /// What is known for choosing: the method's numbers, or those over all methods where the method has
-    /// none.
-    #[must_use]
-    pub fn read_at(&self, now: Timestamp, method: MethodId) -> Reading {
-        let own = self.of(method).map(|cell| cell.read_at(now)).unwrap_or_default();
-        if own.calls > 0 { own } else { self.all.read_at(now) }
-    }
-
-    fn cell_mut(&mut self, method: MethodId) -> Option<&mut Cell> {
-        let index = method.index().min(METHOD_CAPACITY - 1);
-        if self.by_method.len() <= index {
-            self.by_method.resize_with(index + 1, || None);
-        }
-        self.by_method.get_mut(index).map(|cell| cell.get_or_insert_default().as_mut())
-    }
 }
 
 #[cfg(test)]
@@ -338,19 +327,56 @@ mod tests {
         assert_eq!(cell.percentile_at(at(1), 0.0), Some(ms(1)));
     }
 
+    fn latencies(cell: &Cell, is_own: bool) -> Vec<u128> {
+        let samples = cell.samples_at(at(900), is_own);
+        samples.filter_map(|(_, taken)| Some(taken?.as_millis())).collect()
+    }
+
+    fn seen_elsewhere(samples: impl IntoIterator<Item = (u64, u64)>) -> Cell {
+        let mut cell = Cell::default();
+        for (second, latency) in samples {
+            cell.record_success(at(second), Some(ms(latency)));
+        }
+        cell.mark_foreign();
+        cell
+    }
+
     #[test]
-    fn a_method_without_calls_takes_the_numbers_over_all_methods() {
-        let mut metrics = Metrics::default();
-        let (call, logs) = (MethodId::from_index(1).unwrap(), MethodId::from_index(2).unwrap());
-        metrics.record(call, |cell| cell.record_success(at(1), Some(ms(40))));
-        assert_eq!(metrics.read_at(at(1), logs).latency_ms, Some(40.0));
-        metrics.record(logs, |cell| cell.record_success(at(1), Some(ms(400))));
-        assert_eq!(metrics.read_at(at(1), logs).latency_ms, Some(400.0));
-        assert_eq!(metrics.read_at(at(1), call).latency_ms, Some(40.0));
+    fn what_others_saw_stands_between_its_own_and_is_replaced_by_what_they_tell_next() {
+        let mut cell = Cell::default();
+        cell.record_success(at(800), Some(ms(10)));
+        cell.record_failure(at(802));
+        cell.absorb(at(900), &seen_elsewhere([(801, 90), (803, 91)]));
+        let reading = cell.read_at(at(900));
+        assert_eq!((reading.calls, reading.success_rate), (4, 0.75));
+        assert_eq!(latencies(&cell, false), [10, 90, 91]);
+        cell.absorb(at(900), &seen_elsewhere([(804, 70)]));
+        assert_eq!(latencies(&cell, false), [10, 70]);
+        assert_eq!(latencies(&cell, true), [10]);
+        assert_eq!(cell.read_at(at(900)).latency_ms, Some(17.5));
+        assert_eq!(cell.total(), 2);
+        cell.absorb(at(900), &Cell::default());
+        assert_eq!((latencies(&cell, false), cell.is_mixed()), (vec![10], false));
+    }
+
+    #[test]
+    fn its_own_outcomes_are_not_given_up_for_those_of_others() {
+        let mut cell = Cell::default();
+        (0..20).for_each(|n| cell.record_success(at(800 + n), Some(ms(n))));
+        cell.absorb(at(900), &seen_elsewhere((0..64).map(|n| (805, 100 + n))));
+        assert_eq!(latencies(&cell, true), (0..20).collect::<Vec<_>>());
+        assert_eq!(latencies(&cell, false).len(), 32);
+        (20..32).for_each(|n| cell.record_success(at(800 + n), Some(ms(n))));
+        assert_eq!(latencies(&cell, false), (0..32).collect::<Vec<_>>());
+        cell.record_success(at(832), Some(ms(32)));
+        cell.absorb(at(900), &seen_elsewhere([(833, 100)]));
+        assert_eq!(latencies(&cell, false), (1..33).collect::<Vec<_>>());
+        assert_eq!(cell.read_at(at(900)).calls, 32);
     }
 
     #[test]
     fn a_cell_stays_small() {
+        assert_eq!(size_of::<[Outcome; RING]>(), 256);
         assert!(size_of::<Cell>() <= 384, "{}", size_of::<Cell>());
     }
 }
