@@ -6,7 +6,7 @@
 import { choose } from './choice.js';
 import type { Core } from './core.js';
 import { Detail, Loss, NONE, Step } from './engine.js';
-import { parseJson, rawMember } from './json.js';
+import { elementTexts, parseJson, rawMember } from './json.js';
 import type { Reading, RpcErrorObject } from './reply.js';
 import { hasId, readEnvelope, readReply } from './reply.js';
 import type { Ending, Payload, Ticket } from './ticket.js';
@@ -201,26 +201,6 @@ function parseList(text: string, mode: 'json' | 'bigint'): unknown[] | undefined
   } catch {
     return undefined;
   }
-}
-
-/** The texts of the elements of a JSON array that is known to be valid. */
-function elementTexts(text: string): string[] {
-  const texts: string[] = [];
-  let depth = 0;
-  let start = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
-    if (char === '"') {
-      for (at += 1; at < text.length && text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
-    } else if (char === '[' || char === '{') {
-      depth += 1;
-      if (depth === 2) start = at;
-    } else if (char === ']' || char === '}') {
-      if (depth === 2) texts.push(text.slice(start, at + 1));
-      depth -= 1;
-    }
-  }
-  return texts;
 }
 
 /** How many members the provider seems to take, if what it says is that these are too many. */

@@ -37,10 +37,14 @@ export async function bounded<T>(ms: number, signal: AbortSignal | undefined, wo
   return limited(work(controller.signal), ms, signal, (reason) => controller.abort(reason));
 }
 
-/** The text of a body of at most `most` bytes; rejects beyond. */
-export async function textOf(response: Response, most: number): Promise<string> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return response.text();
+/** The text of a body of at most `most` bytes; rejects beyond, and reads no further. */
+export async function textOf(
+  message: Request | Response,
+  most: number,
+  tooLong: () => Error = () => new Error(`The answer has more than ${most} bytes.`),
+): Promise<string> {
+  const reader = message.body?.getReader();
+  if (reader === undefined) return message.text();
   const decoder = new TextDecoder();
   let text = '';
   for (let size = 0; ; ) {
@@ -49,7 +53,7 @@ export async function textOf(response: Response, most: number): Promise<string> 
     size += value.byteLength;
     if (size > most) {
       void reader.cancel().catch(() => undefined);
-      throw new Error(`The answer has more than ${most} bytes.`);
+      throw tooLong();
     }
     text += decoder.decode(value, { stream: true });
   }

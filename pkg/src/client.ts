@@ -12,6 +12,9 @@ import { readExplanations, readStatus } from './report.js';
 import { exportState, importState } from './state.js';
 import { checkClientOptions, checkRequestOptions } from './options.js';
 import { describe } from './refusal.js';
+import { provideInternals } from './internals.js';
+import type { RawCall } from './internals.js';
+import { emptyMeta, envelope } from './response.js';
 import { RpcErrand } from './rpc-errand.js';
 import { run } from './run.js';
 import type { Ending, Payload, Route } from './ticket.js';
@@ -26,7 +29,6 @@ import type {
   JsonRpcResponse,
   ParseMode,
   RequestOptions,
-  RoutingMeta,
   RpcClientOptions,
   RpcRequest,
   SendResult,
@@ -71,6 +73,13 @@ export class RpcClient {
     };
     this.#core = new Core(make, options.fetch, options.now ?? (() => performance.now()));
     this.#parse = options.parse ?? 'json';
+    provideInternals(this, {
+      core: this.#core,
+      resolve: (wanted) => void this.#route({ method: '' }, wanted),
+      open: (call, wanted) => this.#open(call, wanted),
+      confirm: (ticket, ending, payload, wanted) => this.#confirm(ticket, ending, payload, wanted),
+      afterwards: (ticket, ending, payload) => this.#afterwards(ticket, ending, payload),
+    });
   }
 
   /**
@@ -182,21 +191,26 @@ export class RpcClient {
     return this;
   }
 
-  /** Everything learnt, as a plain object for `JSON.stringify`: ages, no instants, no URLs. */
-  exportState(): object {
+  /**
+   * Everything learnt, as a plain object for `JSON.stringify`: ages, no instants, no URLs.
+   *
+   * @param options.own leaves out what was imported, for those who keep telling each other what they see
+   */
+  exportState(options: { own?: boolean } = {}): object {
     this.#checkAlive();
-    return exportState(this.#core);
+    return exportState(this.#core, options.own);
   }
 
   /**
    * Takes over what {@link RpcClient.exportState} gave, here or elsewhere. The time since counts. Providers that
    * are not configured here are passed over.
    *
+   * @param options.shared puts it beside what was seen here, in the place of what was imported before
    * @throws {WaypostError} the object is not such a state; nothing is changed then
    */
-  importState(state: unknown): void {
+  importState(state: unknown, options: { shared?: boolean } = {}): void {
     this.#checkAlive();
-    importState(this.#core, state);
+    importState(this.#core, state, options.shared);
   }
 
   /** Aborts what is under way, forgets all listeners and refuses further requests. Calling it again is harmless. */
@@ -256,6 +270,13 @@ export class RpcClient {
       // Nobody could say: the provider's error is the best there is.
       return signal?.aborted === true ? { kind: 'aborted' } : ending;
     }
+  }
+
+  #open({ method, params, rawParams }: RawCall, options: RequestOptions): { ticket: Ticket; payload: Payload } {
+    this.#checkAlive();
+    const id = this.#core.nextId();
+    const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${rawParams ?? '[]'}}`;
+    return { ticket: this.#ticket(this.#route({ method, params: params as object }, options)), payload: { id, body, params, mode: 'raw' } };
   }
 
   #ticket(route: Route): Ticket {
@@ -348,35 +369,4 @@ function checkMethod(method: unknown): void {
 
 function unquoted(raw: string): string {
   return raw.startsWith('"') ? raw.slice(1, -1) : raw;
-}
-
-/** The response object of one member. */
-function envelope(request: JsonRpcRequest | undefined, member: Member | { error: WaypostError }): JsonRpcResponse {
-  const given: unknown = (request as { id?: unknown } | null | undefined)?.id;
-  const id = typeof given === 'string' || typeof given === 'number' ? given : null;
-  const base = { jsonrpc: '2.0', id } as const;
-  if ('error' in member) {
-    const isMalformed = typeof request?.method !== 'string';
-    return { ...base, error: { code: isMalformed ? -32600 : member.error.code, message: member.error.message } };
-  }
-  const { ending } = member;
-  if (ending?.kind === 'result') return { ...base, result: ending.result };
-  if (ending?.kind === 'error') return { ...base, error: ending.error };
-  const failure = ending?.kind === 'failed' ? ending.failure : undefined;
-  return { ...base, error: { code: failure?.code ?? -32603, message: failure?.message ?? '', data: failure?.toData() } };
-}
-
-function emptyMeta(options: RequestOptions): RoutingMeta {
-  return {
-    request_id: '',
-    strategy: typeof options.strategy === 'string' ? options.strategy : 'load_balanced',
-    chain: String(options.chain ?? ''),
-    profile: options.profile ?? 'default',
-    transport: 'http',
-    upstream_latency_ms: 0,
-    end_to_end_latency_ms: 0,
-    retries: 0,
-    candidate_providers: [],
-    attempts: [],
-  };
 }

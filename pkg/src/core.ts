@@ -8,6 +8,8 @@ import type { ClientEvents } from './types.js';
 
 /** Method names remembered on this side; the engine has a bound of its own. */
 const METHOD_CACHE = 256;
+/** Names come from strangers, and are remembered. */
+const LONGEST_METHOD = 128;
 /** Filters remembered per client; providers forget theirs after minutes. */
 const FILTER_CACHE = 1000;
 /** The engine's tier of an open breaker. */
@@ -73,8 +75,10 @@ export class Core<T extends Topology = Topology> {
     );
   }
 
-  /** The engine's number of a method. */
-  method(name: string): number {
+  /** The engine's number of a method. Of a name that is longer than any real one only the start counts. */
+  method(given: string): number {
+    // Put together anew, since a slice would keep the whole text alive.
+    const name = given.length > LONGEST_METHOD ? Array.from(given.slice(0, LONGEST_METHOD)).join('') : given;
     let number = this.#methods.get(name);
     if (number === undefined) {
       number = this.engine.method(name);

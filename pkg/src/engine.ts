@@ -151,8 +151,8 @@ export interface Engine {
   explain(now: number, pool: number, method: number, strategy: number): Float64Array;
   status(now: number, endpoint: number): Float64Array;
   methodName(method: number): string;
-  exportState(now: number, endpoint: number): Float64Array;
-  importState(now: number, endpoint: number, numbers: Float64Array, elapsedMs: number): void;
+  exportState(now: number, endpoint: number, isOwn: boolean): Float64Array;
+  importState(now: number, endpoint: number, numbers: Float64Array, elapsedMs: number, isShared: boolean): void;
   pollNews(): Float64Array;
   free(): void;
 }

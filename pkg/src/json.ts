@@ -78,3 +78,16 @@ function skipValue(text: string, at: number): number {
   }
   return at;
 }
+
+/** The texts of the elements of a JSON array that is known to be valid. */
+export function elementTexts(text: string): string[] {
+  const texts: string[] = [];
+  let at = skipSpace(text, skipSpace(text, 0) + 1);
+  while (at < text.length && text[at] !== ']') {
+    const end = skipValue(text, at);
+    texts.push(text.slice(at, end));
+    at = skipSpace(text, end);
+    if (text[at] === ',') at = skipSpace(text, at + 1);
+  }
+  return texts;
+}

@@ -8,22 +8,24 @@ import { WaypostError } from './errors.js';
 import { describe } from './refusal.js';
 
 /** Another version is refused. */
-const VERSION = 1;
+export const VERSION = 1;
 /** Numbers before the first method: breaker and limit. */
 const HEAD = 7;
 /** A forged state shall not be large. */
+const MOST_PROVIDERS = 10_000;
 const MOST_METHODS = 200;
-const MOST_SAMPLES = 64;
+export const MOST_SAMPLES = 64;
 
-interface SavedCell {
+export interface SavedCell {
   /** Empty stands for all methods together. */
   method: string;
+  /** Without it, the mean is that of the samples. */
   latencyMs: number | null;
   /** Age and latency (or nothing for a failure) of every sample, one after the other. */
   samples: (number | null)[];
 }
 
-interface SavedProvider {
+export interface SavedProvider {
   profile: string;
   chain: string;
   provider: string;
@@ -32,7 +34,7 @@ interface SavedProvider {
   cells: SavedCell[];
 }
 
-interface SavedState {
+export interface SavedState {
   version: number;
   savedAt: number;
   providers: SavedProvider[];
@@ -40,9 +42,10 @@ interface SavedState {
 
 const toJson = (numbers: Float64Array): (number | null)[] => Array.from(numbers, (number) => (Number.isNaN(number) ? null : number));
 
-export function exportState(core: Core): SavedState {
+/** What others told is left out if it `isOwn`. */
+export function exportState(core: Core, isOwn = false): SavedState {
   const providers = core.topology.providers.map(({ provider, pool }): SavedProvider => {
-    const numbers = core.engine.exportState(core.now(), provider.place);
+    const numbers = core.engine.exportState(core.now(), provider.place, isOwn);
     const cells: SavedCell[] = [];
     for (let at = HEAD; at < numbers.length; ) {
       const [method = -1, latency = NaN, length = 0] = numbers.subarray(at, at + 3);
@@ -60,32 +63,54 @@ export function exportState(core: Core): SavedState {
   return { version: VERSION, savedAt: Date.now(), providers };
 }
 
-/** Checks everything before anything is changed. */
-export function importState(core: Core, state: unknown): void {
-  const saved = state as Partial<SavedState> | null | undefined;
-  if (saved?.version !== VERSION) throw refusal(`its version is ${describe(saved?.version)}, not ${VERSION}`);
-  const { providers, savedAt } = saved;
-  if (!Array.isArray(providers) || typeof savedAt !== 'number') throw refusal('it has no list of providers or no date');
+/**
+ * Checks everything before anything is changed. If it `isShared`, it stands beside what was seen here, in the place of
+ * what was imported before.
+ */
+export function importState(core: Core, state: unknown, isShared = false): void {
+  const { providers, savedAt } = openState(state);
   const known = new Map(
     core.topology.providers.map(({ provider, pool }) => [JSON.stringify([pool.profile, pool.chain, provider.id]), provider.place]),
   );
   const ready = providers.flatMap((entry) => {
-    const { profile, chain, provider, health, cells } = (entry ?? {}) as Partial<SavedProvider>;
+    const { profile, chain, provider } = entry ?? {};
     const place = known.get(JSON.stringify([profile, chain, provider]));
-    return place === undefined ? [] : [{ place, numbers: pack(core, health, cells) }];
+    return place === undefined ? [] : [{ place, numbers: pack(core, checkLearnt(entry)) }];
   });
   const elapsedMs = Math.max(0, Date.now() - savedAt);
-  for (const { place, numbers } of ready) core.engine.importState(core.now(), place, numbers, elapsedMs);
+  for (const { place, numbers } of ready) core.engine.importState(core.now(), place, numbers, elapsedMs, isShared);
 }
 
-function pack(core: Core, health: unknown, cells: unknown): Float64Array {
+/** Checks a state but for what is in its list of providers. */
+export function openState(state: unknown): { providers: readonly (Partial<SavedProvider> | null)[]; savedAt: number } {
+  const saved = state as Partial<SavedState> | null | undefined;
+  if (saved?.version !== VERSION) throw refusal(`its version is ${describe(saved?.version)}, not ${VERSION}`);
+  const { providers, savedAt } = saved;
+  if (!Array.isArray(providers) || providers.length > MOST_PROVIDERS || typeof savedAt !== 'number' || !Number.isFinite(savedAt)) {
+    throw refusal(`it has no date, or no list of at most ${MOST_PROVIDERS} providers`);
+  }
+  return { providers, savedAt };
+}
+
+/** Checks what is in a state of one provider. */
+export function checkLearnt(entry: Partial<SavedProvider> | null): Pick<SavedProvider, 'health' | 'cells'> {
+  const { health, cells } = entry ?? {};
   if (!isNumbers(health, HEAD) || health.length !== HEAD || !Array.isArray(cells) || cells.length > MOST_METHODS) {
     throw refusal('a provider in it is incomplete');
   }
-  const packed = (cells as Partial<SavedCell>[]).flatMap(({ method, latencyMs, samples }) => {
-    if (typeof method !== 'string' || !isNumbers(samples, MOST_SAMPLES * 2)) throw refusal('a method in it is incomplete');
-    return [method === '' ? -1 : core.method(method), latencyMs ?? NaN, samples.length / 2, ...samples];
-  });
+  for (const cell of cells as (Partial<SavedCell> | null)[]) {
+    if (typeof cell?.method !== 'string' || !isNumbers(cell.samples, MOST_SAMPLES * 2)) throw refusal('a method in it is incomplete');
+  }
+  return { health, cells };
+}
+
+function pack(core: Core, { health, cells }: Pick<SavedProvider, 'health' | 'cells'>): Float64Array {
+  const packed = cells.flatMap(({ method, latencyMs, samples }) => [
+    method === '' ? -1 : core.method(method),
+    latencyMs ?? NaN,
+    samples.length / 2,
+    ...samples,
+  ]);
   return Float64Array.from([...health, ...packed], (number) => number ?? NaN);
 }
 

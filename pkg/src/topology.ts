@@ -131,7 +131,8 @@ function buildPool(engine: Engine, site: PoolSite, options: ChainOptions): Pool 
 }
 
 function buildProvider(engine: Engine, pool: number, options: ProviderOptions, path: string, ids: Set<string>): Provider {
-  const { url, headers } = splitCredentials(parseUrl(options.url, path), options.headers ?? {});
+  const given = parseUrl(options.url, path);
+  const { url, headers } = splitCredentials(given, options.headers ?? {});
   const id = options.id ?? freeId(url.host, ids);
   if (ids.has(id)) {
     throw new WaypostError('invalid_option', `${path}.id repeats ${describe(id)}: ids must be unique within a chain.`);
@@ -151,7 +152,7 @@ function buildProvider(engine: Engine, pool: number, options: ProviderOptions, p
     const texts = [rule.messageContains ?? []].flat().join('\n');
     engine.addRule(place, rule.code ?? NaN, rule.status ?? NONE, texts, classNumber(rule.class));
   }
-  return { place, id, url: url.href, headers, secrets: secretsOf(url, headers), maxBatch: Infinity };
+  return { place, id, url: url.href, headers, secrets: secretsOf(given, url, headers), maxBatch: Infinity };
 }
 
 function parseUrl(given: string | URL, path: string): URL {
@@ -193,8 +194,10 @@ function freeId(host: string, ids: Set<string>): string {
 }
 
 /** Parts of URL and headers that a provider might repeat in its error texts. */
-function secretsOf(url: URL, headers: Record<string, string>): string[] {
+function secretsOf(given: URL, url: URL, headers: Record<string, string>): string[] {
   const parts = [
+    given.username,
+    given.password,
     url.href,
     ...url.pathname.split('/'),
     ...url.searchParams.values(),

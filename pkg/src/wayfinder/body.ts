@@ -1,5 +1,7 @@
 /** Bodies on their way to the caller: never silent for ever, and what becomes of them is learnt. */
 
+import { chunksOf } from '../chunks.js';
+import type { ChunkReader } from '../chunks.js';
 import type { AttemptRecord } from '../types.js';
 import type { Arrival } from './errand.js';
 import type { WayfinderResponse } from './types.js';
@@ -15,7 +17,7 @@ export function watched(
   signal: AbortSignal | undefined,
   ended: (end: BodyEnd, error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
+  const reader = chunksOf(body);
   const onAbort = (): void => controller.abort(signal?.reason);
   let isOver = false;
   const end = (how: BodyEnd, error?: unknown): void => {
@@ -26,7 +28,7 @@ export function watched(
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
-  const read = async (): Promise<ReadableStreamReadResult<Uint8Array>> => {
+  const read = async (): Promise<Awaited<ReturnType<ChunkReader['read']>>> => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -46,7 +48,7 @@ export function watched(
         try {
           const { done, value } = await read();
           if (isOver) return;
-          if (!done) return sink.enqueue(value);
+          if (!done && value !== undefined) return sink.enqueue(value);
           sink.close();
           end('whole');
         } catch (error) {
