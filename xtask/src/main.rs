@@ -5,18 +5,20 @@ mod compat;
 mod package;
 mod shell;
 mod tools;
+mod worker;
 
 use std::process::ExitCode;
 
 use shell::{Outcome, cargo, node};
 
 const HELP: &str = "\
-cargo xtask build            make the npm package: pkg/dist
-cargo xtask demo [--port N]  build, then serve the demo page with its mock providers
-cargo xtask test [--quick]   every check and every test; --quick: the native ones only
-cargo xtask bench            build, then run the benchmarks
-cargo xtask compat           build, then compare with @ar.io/wayfinder-core and serve from arlocal (needs npm)
-cargo xtask size [--update]  build, then compare the sizes with size-budget.json, or rewrite it
+cargo xtask build              make the npm package: pkg/dist
+cargo xtask demo [--port N]    build, then serve the demo page with its mock providers
+cargo xtask worker [--port N]  build, then serve examples/worker in the Workers runtime with mock providers
+cargo xtask test [--quick]     every check and every test; --quick: the native ones only
+cargo xtask bench              build, then run the benchmarks
+cargo xtask compat             build, then compare with @ar.io/wayfinder-core and serve from arlocal
+cargo xtask size [--update]    build, then compare the sizes with size-budget.json, or rewrite it
 ";
 
 fn main() -> ExitCode {
@@ -50,6 +52,7 @@ fn dispatch(words: &[&str]) -> Outcome {
             node("benches/live/run.mjs").args(["--write"]).run()
         }
         ["compat"] => compat::run(),
+        ["worker", rest @ ..] => worker::serve(rest),
         ["size", rest @ ..] => {
             package::build()?;
             node("xtask/size.mjs").args(rest).run()
