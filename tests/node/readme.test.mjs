@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { Server } from 'node:http'
 import test from 'node:test'
 import { transform } from 'esbuild'
+import { WaypostState } from 'waypost'
 import { IDS, fetchVia, startGateway } from '../support/gateway.mjs'
 import { startMocks } from '../support/providers.mjs'
 
@@ -10,8 +13,10 @@ import { startMocks } from '../support/providers.mjs'
  *
  * - each `https://NAME.example…` becomes the address of a mock provider, one for each NAME; in an example of content the
  *   addresses stay, and every host is one mock gateway;
- * - an example that makes no client gets that of the first example of its half in its file;
- * - what a Worker or a service worker listens for is sent to it;
+ * - an example that makes no client gets that of the first example of its half in its file, one of the endpoint the handler
+ *   of the last example before it;
+ * - what a Worker, a server or a service worker listens for is sent to it; the bindings of a Worker are mock providers;
+ * - `Bun` and `Deno` stand for the runtimes, and servers of Node listen on any free port;
  * - `init()` is handed the module, since Node's `fetch` opens no files;
  * - what an example imports that is not among the development tools is only parsed.
  */
@@ -30,10 +35,16 @@ function blocksOf(markdown, language) {
 const importsOf = (code) =>
   Array.from(code.matchAll(IMPORT), ([, names = '', from]) => ({ from, names: names.split(',').map((name) => name.trim()).filter(Boolean) }))
 
+const TOKEN = 'a-token'
+/** Of servers in the examples. */
+const PORT = 4000
+
 const packageOf = (specifier) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
 const isInstalled = ({ from }) => from.startsWith('node:') || Object.hasOwn(tools, packageOf(from))
 const makesClient = (code) => /\bcreate(?:Rpc|Wayfinder)Client\(/.test(code)
 const isContent = (code) => /wayfinder\b|createWayfinder/.test(code)
+const isEndpoint = (code) => /\bcreateRpcHandler\(|\bhandler\.fetch\(/.test(code)
+const keepsHandler = (code) => /^const handler = createRpcHandler\(/m.test(code)
 
 /** Gives the examples of one test their gateways: peers of turbo-gateway.com are those that examples name. */
 async function startContent(t) {
@@ -77,6 +88,53 @@ function listenAs(t) {
   }
 }
 
+/** What an example serves: each a `fetch(request)`. */
+function serversOf(t) {
+  const servers = []
+  const serve = (...given) => void servers.push(given.find((each) => typeof each === 'function') ?? given[0].fetch)
+  Object.assign(globalThis, { Bun: { serve }, Deno: { serve } })
+  t.after(() => {
+    delete globalThis.Bun
+    delete globalThis.Deno
+  })
+  const { listen } = Server.prototype
+  t.mock.method(Server.prototype, 'listen', function listenAnywhere(...given) {
+    if (given[0] !== PORT) return listen.apply(this, given)
+    t.after(() => this.close())
+    t.after(() => this.closeAllConnections())
+    const listening = once(this, 'listening')
+    servers.push(async (request) => {
+      await listening
+      const { pathname } = new URL(request.url)
+      const init = { method: request.method, headers: request.headers, body: await request.text() }
+      return fetch(`http://127.0.0.1:${this.address().port}${pathname}`, init)
+    })
+    return listen.call(this, 0, '127.0.0.1')
+  })
+  return servers
+}
+
+/** Calls an endpoint as its users do. */
+async function assertEndpoint(serve) {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'eth_blockNumber', params: [] })
+  const response = await serve(new Request('http://127.0.0.1/rpc/ethereum', { method: 'POST', headers, body }))
+  assert.deepEqual([response.status, await response.json()], [200, { jsonrpc: '2.0', id: 7, result: '0x10' }])
+}
+
+/** A namespace of Durable Objects that has one, without storage. */
+function durableObjects() {
+  const storage = { list: async () => new Map(), put: async () => {}, delete: async () => {} }
+  const object = new WaypostState({ storage })
+  return { idFromName: (name) => name, get: () => ({ fetch: (url, init) => object.fetch(new Request(url, init)) }) }
+}
+
+/** Bindings of a Worker: URLs of a mock provider, and the text that stands for a token. */
+async function bindings(t) {
+  const [{ url }] = await startMocks(t, 1)
+  return { RPC_URL: url, ALCHEMY_URL: url, INFURA_URL: url, TOKEN, LW_BETA: '2', STATE: durableObjects() }
+}
+
 async function assertNames(code) {
   for (const { from, names } of importsOf(code).filter(({ from }) => packageOf(from) === 'waypost')) {
     const exported = await import(from)
@@ -89,6 +147,7 @@ for (const file of FILES) {
   const examples = blocksOf(markdown, 'js')
   const firstOf = (isOfHalf) => examples.find(isOfHalf) ?? ''
   const [rpc, content] = [firstOf((code) => !isContent(code)), firstOf(isContent)]
+  const handlerBefore = (index) => examples.slice(0, index).findLast(keepsHandler) ?? ''
 
   test(`${file} has examples of both halves, and the first ones make clients`, () => {
     assert.ok(examples.length > 3, `${examples.length} examples`)
@@ -104,17 +163,20 @@ for (const file of FILES) {
       const { warnings } = await transform(code, { format: 'esm', loader: 'js' })
       assert.deepEqual(warnings, [])
       if (!importsOf(code).every(isInstalled)) return
-      const whole = makesClient(code) ? code : `${isContent(code) ? content : rpc}\n${code}`
+      const made = isEndpoint(code) ? handlerBefore(index) : isContent(code) ? content : rpc
+      const whole = makesClient(code) ? code : `${made}\n${code}`
       const visit = listenAs(t)
+      const servers = serversOf(t)
       const gateway = isContent(code) ? await startContent(t) : undefined
       const { default: handler } = await load(resolved(gateway ? whole : await localised(t, whole)))
       const { isListening, answer } = await visit('/ar/ardrive/')
       if (isListening) assert.equal(answer?.status, 200)
       if (handler?.fetch !== undefined) {
-        const [{ url }] = await startMocks(t, 1)
-        const response = await handler.fetch(new Request('http://127.0.0.1/ardrive/'), { RPC_URL: url })
-        assert.equal(response.status, 200)
+        const env = await bindings(t)
+        if (isEndpoint(code)) servers.push((request) => handler.fetch(request, env))
+        else assert.equal((await handler.fetch(new Request('http://127.0.0.1/ardrive/'), env)).status, 200)
       }
+      for (const serve of servers) await assertEndpoint(serve)
       if (gateway) assert.ok(gateway.counters.total > 0, 'something is asked for')
     })
   })
