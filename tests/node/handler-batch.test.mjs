@@ -318,3 +318,19 @@ test('methods that need a connection or a key of the node are refused without as
   }
   assert.equal(sent.length, 0)
 })
+
+test('a backup that is one fetch too many does not cost the answer of the trial beside it', async (t) => {
+  let isDown = true
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 700, '"from a"'))
+  const { ask, sent } = openHandler(
+    t,
+    { maxSubrequests: 1 },
+    (_, id) => (id !== 'a' ? '"from another"' : isDown ? new Response('', { status: 503 }) : slow()),
+    { circuitBreaker: { failureThreshold: 1, recoveryMs: 10 } },
+  )
+  assert.equal((await ask(call(1))).body.error.code, -32000, 'the one fetch was for a, which is down')
+  isDown = false
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  assert.equal((await ask(call(2))).body.result, 'from a', 'half a second later a backup was due')
+  assert.deepEqual(sent.map(({ id }) => id), ['a', 'a'])
+})

@@ -175,6 +175,22 @@ test('a body over the limit is a 413, by its length and while it streams, and is
   assert.deepEqual(sent, [])
 })
 
+test('who calls again and again is remembered, however many others come', async (t) => {
+  stopClock(t)
+  let name
+  const { get } = openHandler(t, { clientLimit: { rps: 1, burst: 12, key: () => name } })
+  const statuses = []
+  for (let round = 0; round < 15; round += 1) {
+    name = 'busy'
+    statuses.push((await get('/api/health')).status)
+    for (let client = 0; client < 1000; client += 1) {
+      name = `${round} ${client}`
+      await get('/api/health')
+    }
+  }
+  assert.deepEqual(statuses, [...Array(12).fill(200), 429, 429, 429])
+})
+
 /** Runs in a process of its own, with as much memory as a Worker has. */
 const CROWDED = `
   import { createRpcClient, createRpcHandler } from 'waypost'
@@ -315,6 +331,7 @@ const LEAKS = {
   'a page': (_, url, init) => new Response(`<html>${everything(url, init)}</html>`),
   'a body that breaks off': (_, url, init) => new Response(new ReadableStream({ start: (sink) => sink.error(new Error(everything(url, init))) })),
   'an error of the caller': (call, url, init) => rpcError({ code: -32602, message: `bad params for ${everything(url, init)}` })(call),
+  'an error that names the path': (call, url) => rpcError({ code: -32602, message: `invalid argument 0 at ${new URL(url).pathname}` })(call),
   'an error with data': (call, url) => rpcError({ code: -32602, message: 'bad params', data: { see: url, keys: Object.values(KEYS) } })(call),
   'an error of the server': (call, url, init) => rpcError({ code: -32603, message: everything(url, init), data: everything(url, init) })(call),
   'an exceeded quota': (call, url, init) => rpcError({ code: -32005, message: `quota of ${everything(url, init)}`, data: { see: url } })(call),

@@ -223,6 +223,7 @@ const REPLACED = {
   'a long page': () => ['<!doctype html>', 'x'.repeat(400 * KB)],
   'a long page with the status 500': () => new Response('x'.repeat(400 * KB), { status: 500 }),
   'a long result with the status 500': (id) => new Response(`{"id":${id},"result":${LARGE}}`, { status: 500 }),
+  'a long answer without a result': (id) => [`{"id":${id},"x":`, ...large(), '}'],
   'a long batch': (id) => [`[{"id":${id},"result":`, ...large(), '}]'],
   'a short answer to something else': () => ['{"id":123456,"result":1}'],
   'a short answer that is cut off': (id) => [`{"id":${id},"result":[1`],

@@ -2,6 +2,7 @@
 
 import { chunksOf } from '../chunks.js';
 import type { ChunkReader } from '../chunks.js';
+import { Loss } from '../engine.js';
 import { WaypostError } from '../errors.js';
 import type { Errand } from '../run.js';
 import { RpcErrand } from '../rpc-errand.js';
@@ -38,6 +39,7 @@ export class PassingErrand implements Errand<Body | Streamed, PassedEnding> {
   readonly #inner: RpcErrand;
   #streamed: Streamed | undefined;
   #isOver = false;
+  #underWay = 0;
 
   constructor(
     readonly ticket: Ticket,
@@ -53,8 +55,13 @@ export class PassingErrand implements Errand<Body | Streamed, PassedEnding> {
   }
 
   send(provider: Provider, timeoutMs: number, done: (reply: Body | Streamed | Lost) => void): Exchange {
-    if (this.budget.left <= 0) throw new WaypostError('unavailable', 'The fetches that one request may cause are used up.');
+    if (this.budget.left <= 0) {
+      // A backup is not worth failing for: the attempt beside it may bring the answer.
+      if (this.#underWay > 0) return unsent(done);
+      throw new WaypostError('unavailable', 'The fetches that one request may cause are used up.');
+    }
     this.budget.left -= 1;
+    this.#underWay += 1;
     const { core } = this.ticket;
     const { body, id } = this.payload;
     const receive = async (controller: AbortController, onHeaders: () => void): Promise<Body | Streamed> => {
@@ -63,7 +70,10 @@ export class PassingErrand implements Errand<Body | Streamed, PassedEnding> {
       onHeaders();
       return readStart(response, provider, id, controller);
     };
-    return exchange(core, timeoutMs, receive, done);
+    return exchange(core, timeoutMs, receive, (reply) => {
+      this.#underWay -= 1;
+      done(reply);
+    });
   }
 
   judge(attempt: number, reply: Body | Streamed): boolean {
@@ -84,6 +94,17 @@ export class PassingErrand implements Errand<Body | Streamed, PassedEnding> {
     this.#streamed?.controller.abort();
     return this.#inner.aborted();
   }
+}
+
+/** An attempt that is not made, as far as the run knows. */
+function unsent(done: (reply: Lost) => void): Exchange {
+  let isDone = false;
+  const abandon = (): void => {
+    if (!isDone) done({ kind: 'lost', how: Loss.Abandoned });
+    isDone = true;
+  };
+  queueMicrotask(abandon);
+  return { abandon };
 }
 
 async function readStart(response: Response, provider: Provider, id: number, controller: AbortController): Promise<Body | Streamed> {
