@@ -1,5 +1,5 @@
 // Waypost beside bare fetch, viem and ethers, in one process against providers on loopback, and beside
-// @ar.io/wayfinder-core, in a process each.
+// @ar.io/wayfinder-core, in a process each; the handler beside bare proxies in the Workers runtime.
 //
 //   node benches/live/run.mjs            prints all tables
 //   node benches/live/run.mjs --quick    fewer rounds
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { criterion } from '../support/criterion.mjs'
 import { writeSections } from '../support/table.mjs'
 import { content } from './content.mjs'
+import { edge } from './edge.mjs'
 import { failover } from './failover.mjs'
 import { overhead } from './overhead.mjs'
 import { startHost } from './server.mjs'
@@ -19,7 +20,7 @@ import { sizes } from './sizes.mjs'
 import { stub } from './stub.mjs'
 
 const REPORT = new URL('../../BENCHMARKS.md', import.meta.url)
-const PARTS = { sizes, stub, overhead, failover, content, criterion }
+const PARTS = { sizes, stub, overhead, failover, content, edge, criterion }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -35,7 +36,7 @@ function chosen() {
 
 async function machine() {
   const { devDependencies } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-  const rivals = ['viem', 'ethers', '@ar.io/wayfinder-core'].map((name) => `${name} ${devDependencies[name]}`)
+  const rivals = ['viem', 'ethers', '@ar.io/wayfinder-core', 'miniflare'].map((name) => `${name} ${devDependencies[name]}`)
   const { arch, platform, versions } = process
   return [
     `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores (${arch}, ${platform}), Node ${versions.node};`,
