@@ -147,6 +147,21 @@ test('of fifty thousand clients only so many are remembered, and the latest are'
   for (let client = 49_000; client < 50_000; client += 1) assert.equal(await call(`client ${client}`), 429)
 })
 
+test('who goes on calling over the limit is not forgotten for others who come', async (t) => {
+  stopClock(t)
+  const names = []
+  const { get } = openHandler(t, { clientLimit: { rps: 1, burst: 1, key: () => names.at(-1) } })
+  const call = async (name) => {
+    names.push(name)
+    return (await get('/api/health')).status
+  }
+  assert.equal(await call('eager'), 200)
+  for (let client = 0; client < 20_000; client += 1) {
+    await call(`client ${client}`)
+    if (client % 5_000 === 0) assert.equal(await call('eager'), 429, `after ${client}`)
+  }
+})
+
 test('a body over the limit is a 413, by its length and while it streams, and is not read on', async (t) => {
   const { ask, sent } = openHandler(t, { maxBodyBytes: CALL.length })
   assert.equal((await ask()).status, 200)

@@ -55,12 +55,13 @@ export class Buckets {
     const now = this.now();
     const due = Math.max(now, this.#full.get(client) ?? 0);
     const waitMs = due - now - ((burst - 1) * 1000) / rps;
+    // To the end of those who are remembered, refused or not.
+    this.#full.delete(client);
+    this.#full.set(client, waitMs > 0 ? due : due + 1000 / rps);
     if (waitMs > 0) {
       const seconds = Math.max(1, Math.ceil(waitMs / 1000));
       throw new Refusal(429, -32005, `Too many requests: try again in ${seconds} s.`, { 'retry-after': String(seconds) }, { retry_after_ms: Math.ceil(waitMs) });
     }
-    this.#full.delete(client);
-    this.#full.set(client, due + 1000 / rps);
     const oldest = this.#full.keys().next().value;
     if (this.#full.size > MOST_CLIENTS && oldest !== undefined) this.#full.delete(oldest);
   }
