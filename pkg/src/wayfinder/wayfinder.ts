@@ -96,7 +96,7 @@ export class Wayfinder {
    * @param init as for `fetch`; `routingSettings` and `verificationSettings` are those of this request alone
    * @throws {WaypostError} no gateway has answered; `attempts` tells more
    * @throws the strategy's error if it knows no gateway
-   * @throws an `AbortError` when `signal` fires
+   * @throws the signal's reason when `signal` fires, as `fetch` does
    *
    * @example
    * const response = await wayfinder.request('ar://ardrive/logo.png', { signal: AbortSignal.timeout(5000) });

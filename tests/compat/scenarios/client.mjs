@@ -52,11 +52,11 @@ const requests = [
     const client = clientOf(lib, await world.gateway('a'))
     return (await client.request('ar:///graphql', { method: 'POST', body: 'text=1' })).text()
   }),
-  better('request, the signal of the caller', 'AbortError of enough, left alone', 'the caller may give up', async ({ lib, world }) => {
+  better('request, the signal of the caller', 'enough, left alone', 'the caller may give up, and gets the reason as from fetch', async ({ lib, world }) => {
     const a = await world.gateway('a', slow(400))
     const controller = new AbortController()
     const request = clientOf(lib, a).request(TEXT, { signal: controller.signal })
-    const told = request.then(answered, (error) => `${error.name} of ${error.cause?.message}`)
+    const told = request.then(answered, (error) => error.message)
     await soon(() => a.counters.total > 0)
     controller.abort(new Error('enough'))
     return `${await told}, ${(await soon(() => a.counters.aborted > 0)) ? 'left alone' : 'still asked'}`
