@@ -2,29 +2,13 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readPort, stopWith } from '../xtask/arguments.mjs'
 import { listen, Mocks } from './mocks.mjs'
 import { createSite } from './site.mjs'
 
 const DEFAULT_PORT = '8080'
 
-/** @returns {never} */
-function stopWith(message) {
-  console.error(message)
-  process.exit(1)
-}
-
-function readPort() {
-  try {
-    const { port } = parseArgs({ options: { port: { type: 'string', default: DEFAULT_PORT } } }).values
-    if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port)
-    return stopWith(`--port is ${port}, but must be a number from 0 (any free port) to 65535.`)
-  } catch (error) {
-    return stopWith(`${/** @type {Error} */ (error).message} The only option is --port N.`)
-  }
-}
-
-const wanted = readPort()
+const wanted = readPort(DEFAULT_PORT)
 const dist = join(import.meta.dirname, '..', 'pkg', 'dist')
 if (!existsSync(join(dist, 'web.js'))) stopWith('The package is not built. Run `cargo xtask demo`, which builds it first.')
 

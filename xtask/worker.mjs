@@ -4,27 +4,11 @@ import { Miniflare } from 'miniflare'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { parseArgs } from 'node:util'
+import { readPort, stopWith } from './arguments.mjs'
 import { mockProviders } from './mock-providers.mjs'
 import { workerOptions } from './workerd.mjs'
 
 const DEFAULT_PORT = '4000'
-
-/** @returns {never} */
-function stopWith(message) {
-  console.error(message)
-  process.exit(1)
-}
-
-function readPort() {
-  try {
-    const { port } = parseArgs({ options: { port: { type: 'string', default: DEFAULT_PORT } } }).values
-    if (/^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port)
-    return stopWith(`--port is ${port}, but must be a number from 0 (any free port) to 65535.`)
-  } catch (error) {
-    return stopWith(`${/** @type {Error} */ (error).message} The only option is --port N.`)
-  }
-}
 
 /** The runtime itself says it less clearly. */
 async function checkFree(port) {
@@ -54,7 +38,7 @@ function help(origin) {
   ].join('\n')
 }
 
-const port = readPort()
+const port = readPort(DEFAULT_PORT)
 if (!existsSync(new URL('../pkg/dist/workerd.js', import.meta.url))) {
   stopWith('The package is not built. Run `cargo xtask worker`, which builds it first.')
 }
