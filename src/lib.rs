@@ -34,6 +34,10 @@
 //! router.release(handle);
 //! ```
 
+#![cfg_attr(all(feature = "panic-handler", target_arch = "wasm32"), no_std)]
+
+extern crate alloc;
+
 pub mod engine;
 #[cfg(target_arch = "wasm32")]
 pub mod js;

@@ -8,7 +8,7 @@ use super::method::Safety;
 use super::request::{Conclusion, Request, Step};
 use super::router::Router;
 use super::survey::Choice;
-use super::time::{Timestamp, from_millis, millis};
+use super::time::{Timestamp, from_millis, millis, share, times};
 
 /// Shortest time that an attempt is given when many have to share what is left.
 const SHORTEST_ATTEMPT: Duration = Duration::from_millis(250);
@@ -187,7 +187,7 @@ impl Router {
         if !is_new_round || !request.may_go_round() {
             return self.give_up(now, request);
         }
-        let pause = PAUSE.saturating_mul(1_u32.checked_shl(request.rounds).unwrap_or(u32::MAX));
+        let pause = times(PAUSE, 1_u32.checked_shl(request.rounds).unwrap_or(u32::MAX));
         let until = now.after(from_millis(millis(pause) * (1.0 + self.timing.unit() * 0.5)));
         if until.after(ROOM_FOR_ATTEMPT) > request.deadline {
             return self.give_up(now, request);
@@ -206,14 +206,14 @@ impl Router {
     ) -> Step {
         let left = request.deadline.since(now);
         let attempts_left = request.max_attempts.saturating_sub(request.attempts.len()).max(1);
-        let shares = u32::try_from(attempts_left).unwrap_or(1).min(ready.max(1));
+        let shares = attempts_left.min(ready.max(1) as usize);
         // Nobody else will be asked after a silent unsafe attempt, so it gets all the time there is.
         let timeout = if request.safety == Safety::Unsafe {
             left
         } else if request.offered.is_some() {
             request.hint.min(left)
         } else {
-            request.hint.min((left / shares).max(SHORTEST_ATTEMPT)).min(left)
+            request.hint.min(share(left, shares).max(SHORTEST_ATTEMPT)).min(left)
         };
         let is_reserved = request.reserved.is_some_and(|(reserved, _)| reserved == place);
         let group = self.endpoints.get(place).map(|endpoint| endpoint.group);

@@ -18,7 +18,7 @@ use core::time::Duration;
 
 use super::classify::ErrorClass;
 use super::config::BreakerConfig;
-use super::time::{Timestamp, from_millis, millis};
+use super::time::{Timestamp, from_millis, millis, times};
 
 /// Where a breaker stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,10 +180,10 @@ impl Breaker {
     }
 }
 
-/// `base` doubled `times` times, at most `cap`.
-fn doubled(base: Duration, times: u32, cap: Duration) -> Duration {
-    let factor = 1_u32.checked_shl(times).unwrap_or(u32::MAX);
-    base.saturating_mul(factor).min(cap)
+/// `base` doubled `count` times, at most `cap`.
+fn doubled(base: Duration, count: u32, cap: Duration) -> Duration {
+    let factor = 1_u32.checked_shl(count).unwrap_or(u32::MAX);
+    times(base, factor).min(cap)
 }
 
 #[cfg(test)]

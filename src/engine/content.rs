@@ -9,6 +9,7 @@
 //! find the data first: after its share of the deadline the next gateway is asked beside it (as RFC 8305 does
 //! with addresses), and the first answer wins.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::classify::ErrorClass;
@@ -18,7 +19,7 @@ use super::request::{Call, Request, Step};
 use super::router::{News, Router};
 use super::strategy::Rank;
 use super::survey::OPEN_TIER;
-use super::time::Timestamp;
+use super::time::{Timestamp, share};
 
 /// Shortest and longest time that a gateway is alone. Twenty gateways of which one is good fit into a deadline,
 /// and nobody waits long for a single one that hangs.
@@ -178,7 +179,6 @@ impl Request {
         let offered = self.offered.as_ref().map_or(1, Vec::len);
         let shares = offered.saturating_sub(self.attempts.len()).max(1);
         let left = self.deadline.since(now);
-        let share = left / u32::try_from(shares).unwrap_or(u32::MAX);
-        share.clamp(PATIENCE.0.min(left / 2), PATIENCE.1)
+        share(left, shares).max(PATIENCE.0.min(share(left, 2))).min(PATIENCE.1)
     }
 }

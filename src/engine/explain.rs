@@ -1,5 +1,7 @@
 //! What the engine knows, for the person on call.
 
+use alloc::vec::Vec;
+
 use super::breaker::Circuit;
 use super::endpoint::Standing;
 use super::method::MethodId;

@@ -6,7 +6,7 @@
 use core::time::Duration;
 
 use super::config::{Budget, RateLimitConfig};
-use super::time::{Timestamp, from_millis};
+use super::time::{Timestamp, from_millis, times};
 
 /// Rate-limit state of one group.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +79,7 @@ struct Bucket {
 impl Bucket {
     fn new(budget: &Budget) -> Self {
         let interval = from_millis(1000.0 / budget.rps);
-        let tolerance = interval.saturating_mul(budget.burst.saturating_sub(1));
+        let tolerance = times(interval, budget.burst.saturating_sub(1));
         Self { interval, tolerance, arrival: Timestamp::ZERO }
     }
 

@@ -1,7 +1,11 @@
 //! What is known of a JSON-RPC method by its name: whether it may be repeated, and how long it takes.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::engine::words::words;
 use Safety::{Broadcast, Safe, Unsafe};
 
 /// Whether a request may be sent again when its fate is unknown.
@@ -104,7 +108,7 @@ const READING: &str = "net|web3|trace|debug|txpool|rpc";
 /// Whether a method may be repeated. Unknown methods are not.
 #[must_use]
 pub fn safety(name: &str) -> Safety {
-    let (namespace, verb) = name.split_once('_').unwrap_or(("", name));
+    let (namespace, verb) = split(name);
     let is_eth = namespace == "eth";
     if is_eth && verb == "sendRawTransaction" {
         return Broadcast;
@@ -118,9 +122,16 @@ pub fn safety(name: &str) -> Safety {
     if is_read && !(is_eth && is_one_of(ETH_UNSAFE_READS, verb)) { Safe } else { Unsafe }
 }
 
+/// What stands before the first underscore, and what follows it.
+fn split(name: &str) -> (&str, &str) {
+    let at = name.bytes().position(|byte| byte == b'_');
+    let halves = at.and_then(|at| Some((name.get(..at)?, name.get(at + 1..)?)));
+    halves.unwrap_or(("", name))
+}
+
 /// Whether a word is in a list with bars. Comparing with each in turn by a `match` is three times the code.
 fn is_one_of(list: &str, word: &str) -> bool {
-    list.split('|').any(|known| known == word)
+    words(list).any(|known| known == word)
 }
 
 /// Time that one attempt deserves, never under 2.5 s.

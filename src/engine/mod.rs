@@ -41,3 +41,4 @@ pub mod state;
 pub mod strategy;
 mod survey;
 pub mod time;
+pub(crate) mod words;

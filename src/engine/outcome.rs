@@ -283,7 +283,7 @@ fn has_spoken(end: AttemptEnd) -> bool {
 }
 
 fn is_frozen(now: Timestamp, attempt: &Attempt) -> bool {
-    now.since(attempt.started) > attempt.timeout.saturating_add(FROZEN_AFTER)
+    now.since(attempt.started.after(attempt.timeout)) > FROZEN_AFTER
 }
 
 pub(super) fn failed(class: ErrorClass) -> AttemptEnd {

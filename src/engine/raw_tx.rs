@@ -3,6 +3,8 @@
 //! A signed transaction is the same wherever it goes, so a client that got "already known", or no
 //! answer at all, can still name the transaction it sent.
 
+use alloc::vec::Vec;
+
 /// Bytes that Keccak-256 absorbs before each permutation.
 const RATE: usize = 136;
 /// The type byte of a transaction that travels with blobs (EIP-4844).
@@ -67,18 +69,22 @@ fn keccak(parts: &[&[u8]]) -> [u8; 32] {
         absorb(&mut lanes, at, *byte);
         at += 1;
         if at == RATE {
-            keccak::f1600(&mut lanes);
+            permute(&mut lanes);
             at = 0;
         }
     }
     absorb(&mut lanes, at, 0x01);
     absorb(&mut lanes, RATE - 1, 0x80);
-    keccak::f1600(&mut lanes);
+    permute(&mut lanes);
     let mut hash = [0; 32];
     for (bytes, lane) in hash.as_chunks_mut().0.iter_mut().zip(lanes) {
         *bytes = lane.to_le_bytes();
     }
     hash
+}
+
+fn permute(lanes: &mut [u64; 25]) {
+    keccak::Keccak::new().with_f1600(|f1600| f1600(lanes));
 }
 
 /// Adds a byte to the state, which is little-endian.

@@ -1,5 +1,6 @@
 //! One request on its way: its attempts, its time, and how it ended.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::classify::ErrorClass;

@@ -13,8 +13,10 @@
 //! `now` is expected not to go back (see [`HostClock`](super::time::HostClock)); an earlier one counts as
 //! the latest seen.
 
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
-use std::collections::VecDeque;
 
 use super::breaker::Circuit;
 use super::config::Settings;

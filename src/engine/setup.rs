@@ -1,6 +1,10 @@
 //! What the router routes between: profiles, their chains, and the endpoints of each. Filled in before the
 //! first request.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::classify::Rule;
 use super::config::{ConfigError, EndpointConfig, Settings};
 use super::endpoint::Endpoint;

@@ -7,11 +7,12 @@ use core::cmp::Ordering;
 pub(super) fn sort_by<T>(items: &mut [T], mut compare: impl FnMut(&T, &T) -> Ordering) {
     for end in 1..items.len() {
         let mut at = end;
+        // Neither an index nor `swap`: each has a panic that would be linked.
         while let Some([before, item]) =
-            items.get(at.wrapping_sub(1)..=at).and_then(<[T]>::as_array)
+            items.get_mut(at.wrapping_sub(1)..=at).and_then(<[T]>::as_mut_array)
             && compare(before, item).is_gt()
         {
-            items.swap(at - 1, at);
+            core::mem::swap(before, item);
             at -= 1;
         }
     }

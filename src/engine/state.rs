@@ -7,13 +7,14 @@
 //! Engines that keep telling each other what they learn export only what they saw themselves ([`Scope::Own`]):
 //! otherwise each would hear its own news again, counted twice and a little younger every time.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::breaker::{Breaker, Opening};
 use super::method::MethodId;
 use super::metrics::{Cell, STALE_AFTER};
 use super::router::Router;
-use super::time::{Timestamp, from_millis};
+use super::time::{Timestamp, from_millis, sum};
 
 /// What is known of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,7 +133,7 @@ impl Router {
         let now = self.observe(now);
         let Some(endpoint) = self.endpoints.get_mut(place) else { return };
         let Some(settings) = self.settings.get(endpoint.profile) else { return };
-        let before = |ago: Duration| now.before(ago.saturating_add(elapsed));
+        let before = |ago: Duration| now.before(ago).before(elapsed);
         let saved = &state.breaker;
         let changed_at = before(saved.changed_ago);
         let opening = saved.opened.map(|(ago, span)| {
@@ -163,7 +164,8 @@ impl Router {
                 endpoint.metrics.restore(now, method, cell);
             }
         }
-        let left = state.limited_for.saturating_sub(elapsed).min(settings.rate_limit.max);
+        let left =
+            now.after(state.limited_for).before(elapsed).since(now).min(settings.rate_limit.max);
         let group = endpoint.group;
         if let Some(limit) = self.limits.get_mut(group).filter(|_| !left.is_zero()) {
             let until = Some(now.after(left));
@@ -198,7 +200,7 @@ impl CellState {
     fn to_cell(&self, now: Timestamp, elapsed: Duration) -> Cell {
         let mut cell = Cell::default();
         for (ago, latency) in &self.samples {
-            let age = ago.saturating_add(elapsed);
+            let age = sum(*ago, elapsed);
             if age > STALE_AFTER {
                 continue;
             }

@@ -1,5 +1,7 @@
 //! Requests that bring their gateways with them.
 
+use alloc::vec::Vec;
+
 use wasm_bindgen::prelude::*;
 
 use super::engine::{Engine, NONE, small, span, strategy_of};

@@ -1,11 +1,12 @@
 //! The exported class.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::cell::{RefCell, RefMut};
 use core::time::Duration;
 
 use wasm_bindgen::prelude::*;
 
-use super::panic::install_hook;
 use crate::engine::classify::Failure;
 use crate::engine::classify::retry_after::retry_after;
 use crate::engine::method::MethodId;
@@ -59,7 +60,6 @@ impl Engine {
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new(seed: Option<f64>) -> Self {
-        install_hook();
         let inner = Inner {
             router: Router::new(seed.map_or(0, f64::to_bits)),
             clock: HostClock::default(),
@@ -248,11 +248,35 @@ impl Engine {
     }
 }
 
+#[cfg(feature = "forced-panic")]
+#[wasm_bindgen]
+impl Engine {
+    /// Panics while the engine is borrowed, below so many frames of 64 KB.
+    #[wasm_bindgen(js_name = forcePanic)]
+    pub fn force_panic(&self, frames: u32) {
+        let this = self.inner();
+        sink(frames, &this.last);
+    }
+}
+
+#[cfg(feature = "forced-panic")]
+#[expect(clippy::large_stack_arrays, clippy::panic, reason = "that is what it is for")]
+fn sink(frames: u32, last: &[f64]) -> f64 {
+    let frame = core::hint::black_box([0.5; 8192]);
+    if frames == 0 {
+        panic!("forced");
+    }
+    frame.iter().sum::<f64>() + sink(frames - 1, last)
+}
+
 impl Engine {
     /// One place that borrows, instead of one per export: the check weighs more than the call.
     #[inline(never)]
     pub(super) fn inner(&self) -> RefMut<'_, Inner> {
-        self.inner.borrow_mut()
+        // The library's own panic would bring along what prints it.
+        self.inner
+            .try_borrow_mut()
+            .unwrap_or_else(|_| wasm_bindgen::throw_str("recursive use of the engine"))
     }
 }
 

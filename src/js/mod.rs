@@ -7,6 +7,7 @@
 mod alloc;
 mod content;
 mod engine;
+#[cfg(feature = "panic-handler")]
 mod panic;
 mod report;
 mod setup;

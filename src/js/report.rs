@@ -4,6 +4,10 @@
 //! Objects would have to be built field by field across the boundary, and the code for that weighs three
 //! times as much.
 
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use wasm_bindgen::prelude::*;

@@ -1,6 +1,12 @@
 //! Telling the engine what it routes between.
 
+use alloc::borrow::ToOwned;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use wasm_bindgen::prelude::*;
+
+use crate::engine::words::split;
 
 use super::engine::{Engine, NONE, code_of, strategy_of};
 use crate::engine::classify::{ErrorClass, Rule};
@@ -79,7 +85,8 @@ impl Engine {
         let Some(class) = ErrorClass::ALL.get(error_class).copied() else { return };
         let code = code_of(code);
         let status = (status != NONE).then(|| u16::try_from(status).unwrap_or(u16::MAX));
-        let message_contains = texts.lines().map(ToOwned::to_owned).collect();
+        let texts = split(texts, "\n").filter(|text| !text.is_empty());
+        let message_contains = texts.map(ToOwned::to_owned).collect();
         let rule = Rule { code, status, message_contains, class };
         this.router.add_rule(endpoint, rule);
     }

@@ -4,6 +4,8 @@
 //! ASCII only: every known phrase is ASCII, and full folding would cost more bytes than the rest of
 //! the classifier.
 
+use crate::engine::words::words;
+
 /// How much of a text is looked at: a node's longest known sentence is a tenth of it, and a
 /// megabyte of HTML costs no more than a page.
 pub(super) const INSPECTED_BYTES: usize = 4096;
@@ -43,15 +45,14 @@ pub(super) fn occurrences<'a>(
 /// nodes put numbers and names in the middle of their sentences. One string per group, not a slice
 /// of strings: the pointers would weigh as much as the words.
 pub(super) fn any(text: &[u8], phrases: &str) -> bool {
-    phrases.as_bytes().split(|byte| *byte == b'|').any(|phrase| matches(text, phrase))
+    words(phrases).any(|phrase| matches(text, phrase.as_bytes()))
 }
 
 fn matches(text: &[u8], phrase: &[u8]) -> bool {
     let Some(at) = phrase.iter().position(|byte| matches!(byte, b'*' | b'?')) else {
         return contains(text, phrase);
     };
-    let (head, rest) = phrase.split_at(at);
-    let Some((wildcard, tail)) = rest.split_first() else {
+    let Some((head, [wildcard, tail @ ..])) = phrase.split_at_checked(at) else {
         return false;
     };
     occurrences(text, head).any(|after| {

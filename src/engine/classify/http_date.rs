@@ -1,7 +1,8 @@
 //! HTTP dates, in the three forms that RFC 9110 (5.6.7) obliges a recipient to read.
 
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use crate::engine::words::{split, words};
+
+const MONTHS: &str = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec";
 
 /// Two-digit years from here on are of the last century, as everywhere since POSIX. The standard's
 /// sliding window would differ from 2045 on, for a form that was obsolete in 1995.
@@ -12,7 +13,7 @@ const CENTURY_PIVOT: i64 = 70;
 /// The day of the week is not compared: a wrong one leaves the instant clear.
 pub(super) fn parse(text: &str) -> Option<i64> {
     // The forms differ in order and punctuation only: split into words, each is unmistakable.
-    let mut words = text.split([' ', ',', '-', ':']).filter(|word| !word.is_empty());
+    let mut words = split(text, " ,-:").filter(|word| !word.is_empty());
     let parts: [&str; 8] = core::array::from_fn(|_| words.next().unwrap_or_default());
     let ([_, day, month, year, hour, minute, second, "GMT"]
     | [_, month, day, hour, minute, second, year, ""]) = parts
@@ -27,8 +28,8 @@ pub(super) fn parse(text: &str) -> Option<i64> {
 }
 
 fn number(word: &str) -> Option<i64> {
-    let plain = word.len() <= 4 && word.bytes().all(|byte| byte.is_ascii_digit());
-    if plain { word.parse().ok() } else { None }
+    let plain = matches!(word.len(), 1..=4) && word.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| word.bytes().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
 }
 
 fn full_year(word: &str) -> Option<i64> {
@@ -42,7 +43,7 @@ fn full_year(word: &str) -> Option<i64> {
 }
 
 fn month_number(word: &str) -> Option<i64> {
-    (1..).zip(MONTHS).find(|(_, name)| *name == word).map(|(number, _)| number)
+    (1..).zip(words(MONTHS)).find(|(_, name)| *name == word).map(|(number, _)| number)
 }
 
 fn seconds_of_day([hour, minute, second]: [&str; 3]) -> Option<i64> {

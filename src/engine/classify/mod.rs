@@ -12,6 +12,8 @@ pub mod retry_after;
 mod text;
 mod verdict;
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 pub use text::{is_already_known, is_nonce_used};

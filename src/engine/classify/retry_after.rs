@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::find::{inspected, occurrences};
 use super::http_date;
+use crate::engine::words::words;
 
 /// A longer wait than this is taken for a mistake: a timestamp, or milliseconds, sent as seconds.
 /// Quotas are renewed daily at the latest, and a longer ban would not be announced.
@@ -41,15 +42,15 @@ const SEPARATORS: usize = 8;
 /// ```
 #[must_use]
 pub fn retry_after(header: &str, date: Option<&str>, wall_now_ms: Option<f64>) -> Option<Duration> {
-    let header = header.trim();
-    if header.starts_with(|first: char| first.is_ascii_digit()) {
+    let header = header.trim_ascii();
+    if header.as_bytes().first().is_some_and(u8::is_ascii_digit) {
         let (wait, rest) = span(header.as_bytes(), 1.0)?;
         // `fetch` joins a repeated header with commas.
         return if rest.is_empty() || rest.starts_with(b",") { Some(wait) } else { None };
     }
     let until = millis(http_date::parse(header)?);
     let now = date
-        .and_then(|date| http_date::parse(date.trim()))
+        .and_then(|date| http_date::parse(date.trim_ascii()))
         .map(millis)
         .or_else(|| wall_now_ms.filter(|now| now.is_finite()))?;
     plausible(((until - now) / 1000.0).max(0.0))
@@ -63,8 +64,7 @@ pub fn retry_after(header: &str, date: Option<&str>, wall_now_ms: Option<f64>) -
 pub fn hint(text: &str) -> Option<Duration> {
     let text = inspected(text);
     [(BEFORE_SECONDS, 1.0), (BEFORE_MILLIS, 0.001)].into_iter().find_map(|(phrases, unit)| {
-        phrases
-            .split('|')
+        words(phrases)
             .flat_map(|phrase| occurrences(text, phrase.as_bytes()))
             .find_map(|after| span(after_separators(after)?, unit).map(|(wait, _)| wait))
     })
@@ -131,7 +131,7 @@ fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let length = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (word, rest) = text.split_at_checked(length)?;
-    let is = |names: &str| names.split('|').any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
+    let is = |names: &str| words(names).any(|name| word.eq_ignore_ascii_case(name.as_bytes()));
     let seconds = if is("s|sec|secs|second|seconds") {
         1.0
     } else if is("ms|msec|millis|millisecond|milliseconds") {

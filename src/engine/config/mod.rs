@@ -3,6 +3,8 @@
 //! These are values that the engine relies on; `Settings::set` and `EndpointConfig::set` check what a user
 //! writes.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::classify::{ErrorClass, Rule};

@@ -3,6 +3,8 @@
 //! A path and a number are all that has to cross from JavaScript, and the range stands beside the field that
 //! it guards.
 
+use alloc::borrow::ToOwned;
+
 use super::{BreakerConfig, Budget, ConfigError, EndpointConfig, Settings};
 use crate::engine::time::from_millis;
 

@@ -1,5 +1,6 @@
 //! Outcomes of one endpoint with one method, and what they say.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::engine::sort::sort_by;
@@ -137,7 +138,7 @@ impl Cell {
             clippy::cast_sign_loss,
             reason = "between 0 and 32"
         )]
-        let rank = (latencies.len() as f64 * share).ceil().max(1.0) as usize;
+        let rank = libm::ceil(latencies.len() as f64 * share).max(1.0) as usize;
         latencies.get(rank - 1).map(|taken| Duration::from_micros(u64::from(*taken)))
     }
 
@@ -233,8 +234,13 @@ impl Cell {
         let is_foreign = |age: &usize| self.ring.get(slot(*age)).is_some_and(|it| it.is_foreign());
         let oldest = (0..RING).find(is_foreign).unwrap_or(0);
         let first = usize::from(self.next);
-        for age in (1..=oldest).rev() {
-            self.ring.swap((first + age) % RING, (first + age - 1) % RING);
+        let mut carried = self.ring.get((first + oldest) % RING).copied();
+        for age in 0..=oldest {
+            if let (Some(place), Some(outcome)) =
+                (self.ring.get_mut((first + age) % RING), &mut carried)
+            {
+                core::mem::swap(place, outcome);
+            }
         }
     }
 

@@ -16,6 +16,9 @@
 
 mod cell;
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 use super::method::{METHOD_CAPACITY, MethodId};
 use super::time::Timestamp;
 

@@ -4,6 +4,7 @@
 //! knows nothing of breakers or limits: the router puts the health tier in front of the rank, so the order
 //! of attempts is (tier, rank). No list is sorted: the router looks for the smallest, once per attempt.
 
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::config::Settings;
@@ -100,7 +101,7 @@ fn explore(ranks: &mut [Rank], rng: &mut Rng) {
         clippy::cast_sign_loss,
         reason = "between 0 and the number of endpoints"
     )]
-    let chosen = ((draw / EXPLORE_SHARE * unproven as f64).ceil() as usize).max(1) - 1;
+    let chosen = (libm::ceil(draw / EXPLORE_SHARE * unproven as f64) as usize).max(1) - 1;
     if let Some(rank) = ranks.iter_mut().filter(|rank| rank.group == 2).nth(chosen) {
         rank.group = 0;
     }
