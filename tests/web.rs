@@ -45,16 +45,6 @@ extern "C" {
 export function classOf(make) {
   return function Engine(seed) { return make(seed); };
 }
-// An engine whose `next` runs `panic` first.
-export function withPanic(engine, panic) {
-  return new Proxy(engine, {
-    get(target, key) {
-      if (key === 'next') panic();
-      const value = target[key];
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 export function answers(delay) {
   return async function fetch(url, init) {
     if (this !== undefined) throw new Error('fetch was called with a this');
@@ -88,8 +78,6 @@ export function allowHost() {
 extern "C" {
     #[wasm_bindgen(js_name = classOf)]
     fn class_of(make: &JsValue) -> JsValue;
-    #[wasm_bindgen(js_name = withPanic)]
-    fn with_panic(engine: &JsValue, panic: &JsValue) -> JsValue;
     fn answers(delay: u32) -> JsValue;
     #[wasm_bindgen(js_name = forbidHost)]
     fn forbid_host();
@@ -230,26 +218,6 @@ async fn construction_touches_neither_network_nor_timers_nor_clock_nor_entropy()
     let rpc = create_rpc_client(&options);
     allow_host();
     let rpc = rpc.unwrap_or_else(|error| panic!("{}", message(&error)));
-    let answer = JsFuture::from(rpc.request(&call("eth_call"), &js(&json!({})))).await.unwrap();
-    assert_eq!(answer, "eth_call");
-}
-
-#[wasm_bindgen_test]
-async fn a_panic_rejects_the_request_with_its_message_and_the_next_request_works() {
-    let armed = Rc::new(Cell::new(true));
-    let panic = {
-        let armed = armed.clone();
-        Closure::<dyn Fn()>::new(move || {
-            assert!(!armed.replace(false), "forced for the test");
-        })
-    };
-    let panic = panic.into_js_value();
-    provide(move |engine| with_panic(&engine, &panic));
-    let rpc = create_rpc_client(&options(&json!({}), &answers(0))).unwrap_or_else(|_| panic!());
-    let error = JsFuture::from(rpc.request(&call("eth_call"), &js(&json!({})))).await.unwrap_err();
-    let text = error.as_string().unwrap_or_else(|| message(&error));
-    assert!(text.contains("waypost panicked") && text.contains("forced for the test"), "{text}");
-    assert!(!armed.get());
     let answer = JsFuture::from(rpc.request(&call("eth_call"), &js(&json!({})))).await.unwrap();
     assert_eq!(answer, "eth_call");
 }

@@ -2,6 +2,8 @@
 
 import { build } from 'esbuild'
 import { fileURLToPath } from 'node:url'
+import { deflateModule } from './deflate.mjs'
+import { makeGlue } from './glue.mjs'
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -16,13 +18,18 @@ const common = {
 
 /** @type {{ from: string, to: string, options?: import('esbuild').BuildOptions }[]} */
 const entries = [
-  { from: 'src/entry/inline.ts', to: 'dist/index.js', options: { loader: { '.wasm': 'binary' } } },
+  { from: 'src/entry/inline.ts', to: 'dist/index.js', options: { loader: { '.deflate': 'binary' } } },
   { from: 'src/entry/workerd.ts', to: 'dist/workerd.js', options: { external: ['./waypost.wasm'] } },
   { from: 'src/entry/web.ts', to: 'dist/web.js' },
+  { from: 'src/adapters/viem.ts', to: 'dist/viem.js', options: { external: ['viem'] } },
+  { from: 'src/adapters/ethers.ts', to: 'dist/ethers.js' },
+  { from: 'src/adapters/kit.ts', to: 'dist/kit.js' },
   // Without a module: for tests that are wasm themselves and bring their own.
   { from: 'src/shell.ts', to: 'dist/shell.js' },
 ]
 
+const generated = new URL('../pkg/gen/', import.meta.url)
+await Promise.all([makeGlue(generated), deflateModule(generated)])
 await Promise.all(
   entries.map(({ from, to, options }) => build({ ...common, ...options, entryPoints: [from], outfile: to })),
 )

@@ -7,7 +7,7 @@ import { choose } from './choice.js';
 import type { Core } from './core.js';
 import { Detail, Loss, NONE, Step } from './engine.js';
 import { elementTexts, parseJson, rawMember } from './json.js';
-import type { Reading, RpcErrorObject } from './reply.js';
+import type { Reading } from './reply.js';
 import { hasId, readEnvelope, readReply } from './reply.js';
 import type { Ending, Payload, Ticket } from './ticket.js';
 import type { Provider } from './topology.js';
@@ -31,9 +31,7 @@ export async function runBatch(core: Core, members: Member[], signal: AbortSigna
     await Promise.all(members.map(({ ticket }) => choose(ticket, signal)));
     await batch.run(members);
   } catch (error) {
-    const [first] = members;
-    if (first !== undefined) core.revive(error, first.ticket.engine);
-    throw error;
+    throw members.map(({ ticket }) => ticket.discard(error))[0];
   } finally {
     forgetAbort();
   }
@@ -54,9 +52,15 @@ class Batch {
 
   async run(members: Member[]): Promise<void> {
     for (;;) {
-      if (this.#isAborted) return abortAll(members);
       const pending = members.filter((member) => member.ending === undefined);
       if (pending.length === 0) return;
+      if (this.#isAborted) {
+        for (const member of pending) {
+          member.ticket.abort();
+          member.ending = { kind: 'aborted' };
+        }
+        return;
+      }
       const waitMs = await this.#wave(pending);
       if (waitMs !== undefined) await this.#sleep(waitMs);
     }
@@ -140,14 +144,6 @@ function joins(member: Member, provider: Provider): boolean {
   return true;
 }
 
-function abortAll(members: Member[]): void {
-  for (const member of members) {
-    if (member.ending !== undefined) continue;
-    member.ticket.abort();
-    member.ending = { kind: 'aborted' };
-  }
-}
-
 function finish(member: Member, step: number): void {
   const { ticket, payload } = member;
   member.ending = ticket.ending(step, payload, () => member.result);
@@ -178,8 +174,8 @@ function readPortion(portion: Member[], reply: Reply & { kind: 'body' }): (Readi
   const { mode } = first.payload;
   const one = readReply(reply.status, reply.text, first.payload.id, mode);
   if (portion.length === 1) return [one];
-  const list = parseList(reply.text, mode === 'bigint' ? mode : 'json');
-  if (list === undefined) {
+  const list = parsed(reply.text, mode === 'bigint' ? mode : 'json');
+  if (!Array.isArray(list)) {
     // One error for the whole batch is an error of each member.
     return portion.map(() => (one.kind === 'result' ? undefined : one));
   }
@@ -194,10 +190,10 @@ function readPortion(portion: Member[], reply: Reply & { kind: 'body' }): (Readi
   });
 }
 
-function parseList(text: string, mode: 'json' | 'bigint'): unknown[] | undefined {
+/** What a text is as JSON; nothing if it is none. */
+function parsed(text: string, mode: 'json' | 'bigint'): unknown {
   try {
-    const parsed = parseJson(text, mode);
-    return Array.isArray(parsed) ? parsed : undefined;
+    return parseJson(text, mode);
   } catch {
     return undefined;
   }
@@ -205,24 +201,16 @@ function parseList(text: string, mode: 'json' | 'bigint'): unknown[] | undefined
 
 /** How many members the provider seems to take, if what it says is that these are too many. */
 function refusedLimit(reply: Reply & { kind: 'body' }, size: number): number | undefined {
-  const error = batchError(reply.text);
-  const speaksOfBatch = error !== undefined && /batch/i.test(error.message);
-  const isRefusedStatus = error === undefined && [400, 405, 413, 415, 422].includes(reply.status);
-  if (!speaksOfBatch && !isRefusedStatus) return undefined;
-  const named = Number(/\b\d+\b/.exec(error?.message ?? '')?.[0]);
+  const message = batchError(reply.text);
+  const isRefusal = message === undefined ? [400, 405, 413, 415, 422].includes(reply.status) : /batch/i.test(message);
+  if (!isRefusal) return undefined;
+  const named = Number(/\b\d+\b/.exec(message ?? '')?.[0]);
   return named >= 1 && named < size ? named : Math.max(1, Math.floor(size / 2));
 }
 
-function batchError(text: string): RpcErrorObject | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    // Some providers send the one error in an array of its own.
-    const one: unknown = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
-    const error = (one as { error?: unknown } | null)?.error;
-    if (typeof error !== 'object' || error === null) return undefined;
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    return { code: Number(code), message: String(message) };
-  } catch {
-    return undefined;
-  }
+/** The text of the one error that stands for all answers. Some providers send it in an array of its own. */
+function batchError(text: string): string | undefined {
+  const answer = parsed(text, 'json');
+  const { error } = Object(Array.isArray(answer) && answer.length === 1 ? answer[0] : answer);
+  return typeof error === 'object' && error !== null ? String(error.message) : undefined;
 }

@@ -83,7 +83,7 @@ class PoolContext implements RoutingContext {
     const { url, headers, place } = provider;
     const request = options.probeRequest ?? PROBE;
     const ms = await sendCall((to, init) => core.fetch(to, init), url, headers, request, signal);
-    core.engine.note(core.now(), place, core.method(request.method), ms, true);
+    core.tell((engine, now) => engine.note(now, place, core.method(request.method), ms, true));
     return ms;
   }
 

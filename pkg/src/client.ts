@@ -62,7 +62,6 @@ export interface ChainProvider {
 export class RpcClient {
   readonly #core: Core;
   readonly #parse: ParseMode;
-  #isDisposed = false;
 
   /** @internal Use {@link createRpcClient}. */
   constructor(options: RpcClientOptions) {
@@ -85,8 +84,8 @@ export class RpcClient {
   /**
    * Sends a request and resolves to its result, as EIP-1193 asks.
    *
-   * @throws {RpcError} a provider's own error, untouched: a revert, a refused transaction, wrong parameters
-   * @throws {WaypostError} no provider had an answer, or the request cannot be sent; `attempts` tells more
+   * @throws RpcError a provider's own error, untouched: a revert, a refused transaction, wrong parameters
+   * @throws WaypostError no provider had an answer, or the request cannot be sent; `attempts` tells more
    * @throws an `AbortError` when `signal` fires
    */
   async request<T = unknown>(request: RpcRequest, options: RequestOptions = NO_OPTIONS): Promise<T> {
@@ -94,7 +93,7 @@ export class RpcClient {
     if (options !== NO_OPTIONS) checkRequestOptions(options);
     const payload = this.#payload(request, options.parse);
     const route = this.#route(request, options);
-    const ticket = this.#ticket(route);
+    const ticket = Ticket.open(this.#core, route);
     const ending = await this.#confirm(ticket, await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal), payload, options);
     return this.#settle(ticket, ending, payload, options.signal) as T;
   }
@@ -166,13 +165,13 @@ export class RpcClient {
     const core = this.#core;
     const pool = findPool(core.topology, options.profile, options.chain);
     const strategy = typeof options.strategy === 'string' ? strategyOf(options.strategy, strategyWords) : NONE;
-    return readExplanations(core, core.engine.explain(core.now(), pool.place, core.method(method), strategy));
+    return core.mend(() => readExplanations(core, core.engine.explain(core.now(), pool.place, core.method(method), strategy)));
   }
 
   /** Breakers, limits and measurements of every provider. */
   status(): ClientStatus {
     this.#checkAlive();
-    return readStatus(this.#core);
+    return this.#core.mend(() => readStatus(this.#core));
   }
 
   /** Calls `listener` at every event of that name. Names that are not ours are accepted and never fire. */
@@ -198,7 +197,7 @@ export class RpcClient {
    */
   exportState(options: { own?: boolean } = {}): object {
     this.#checkAlive();
-    return exportState(this.#core, options.own);
+    return this.#core.mend(() => exportState(this.#core, options.own));
   }
 
   /**
@@ -206,19 +205,16 @@ export class RpcClient {
    * are not configured here are passed over.
    *
    * @param options.shared puts it beside what was seen here, in the place of what was imported before
-   * @throws {WaypostError} the object is not such a state; nothing is changed then
+   * @throws WaypostError the object is not such a state; nothing is changed then
    */
   importState(state: unknown, options: { shared?: boolean } = {}): void {
     this.#checkAlive();
-    importState(this.#core, state, options.shared);
+    this.#core.mend(() => importState(this.#core, state, options.shared));
   }
 
   /** Aborts what is under way, forgets all listeners and refuses further requests. Calling it again is harmless. */
   dispose(): void {
-    if (this.#isDisposed) return;
-    this.#isDisposed = true;
-    this.#core.stopAll();
-    this.#core.events.clear();
+    this.#core.dispose();
   }
 
   [Symbol.dispose](): void {
@@ -226,7 +222,7 @@ export class RpcClient {
   }
 
   #checkAlive(): void {
-    if (this.#isDisposed) {
+    if (this.#core.isDisposed) {
       throw new WaypostError('unavailable', 'This client was disposed of. Create another one.');
     }
   }
@@ -276,17 +272,7 @@ export class RpcClient {
     this.#checkAlive();
     const id = this.#core.nextId();
     const body = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${rawParams ?? '[]'}}`;
-    return { ticket: this.#ticket(this.#route({ method, params: params as object }, options)), payload: { id, body, params, mode: 'raw' } };
-  }
-
-  #ticket(route: Route): Ticket {
-    const { engine } = this.#core;
-    try {
-      return new Ticket(this.#core, route);
-    } catch (error) {
-      this.#core.revive(error, engine);
-      throw error;
-    }
+    return { ticket: Ticket.open(this.#core, this.#route({ method, params: params as object }, options)), payload: { id, body, params, mode: 'raw' } };
   }
 
   #payload(request: RpcRequest, mode: ParseMode | undefined): Payload {
@@ -313,7 +299,7 @@ export class RpcClient {
     try {
       const payload = this.#payload(request, options.parse);
       const route = this.#route(request, options);
-      return { ticket: this.#ticket(route), payload, attempt: 0, result: undefined, ending: undefined };
+      return { ticket: Ticket.open(this.#core, route), payload, attempt: 0, result: undefined, ending: undefined };
     } catch (error) {
       if (error instanceof WaypostError) return { error };
       throw error;
@@ -336,7 +322,7 @@ export class RpcClient {
       const provider = ticket.selected();
       const result = payload?.mode === 'raw' && typeof ending.result === 'string' ? unquoted(ending.result) : ending.result;
       if (provider !== undefined && typeof result === 'string') {
-        if (method === 'eth_blockNumber') core.engine.noteHead(provider.place, Number(result));
+        if (method === 'eth_blockNumber') core.tell((engine) => engine.noteHead(provider.place, Number(result)));
         else if (FILTER_MAKERS.has(method)) core.rememberFilter(pool.place, result, provider.place);
       }
     }
@@ -348,7 +334,7 @@ export class RpcClient {
  * Creates a client. Nothing is sent, timed or drawn before the first request, so it may be created at the top
  * level of a Worker.
  *
- * @throws {WaypostError} an option is wrong; the message has its path, what was seen and what is allowed
+ * @throws WaypostError an option is wrong; the message has its path, what was seen and what is allowed
  *
  * @example
  * import { createRpcClient } from 'waypost'

@@ -1,8 +1,9 @@
 /** What all requests of one client share. */
 
-import { circuitName } from './engine.js';
+import { circuitName, retireEngine } from './engine.js';
 import type { Engine } from './engine.js';
 import { Emitter } from './events.js';
+import { Keepsake } from './keepsake.js';
 import type { Pool, Provider, Topology } from './topology.js';
 import type { ClientEvents } from './types.js';
 
@@ -24,8 +25,11 @@ export class Core<T extends Topology = Topology> {
   readonly #methods = new Map<string, number>();
   /** How to stop each request that is under way. */
   readonly #stops = new Set<() => void>();
+  #keepsake = new Keepsake();
   #nextId = 1;
   #lag = 0;
+  #openTickets = 0;
+  #isDisposed = false;
 
   engine: Engine;
   topology: T;
@@ -39,17 +43,67 @@ export class Core<T extends Topology = Topology> {
   }
 
   /**
-   * Replaces an engine that has panicked: it stays borrowed for ever. What it had learnt is lost; requests under
-   * way keep the broken one and are rejected.
+   * Replaces an engine that has panicked, since it stays borrowed for ever, by one that knows what was last kept of
+   * it. Requests under way keep the broken one and are rejected. False if the error was none of the engine's.
    */
-  revive(error: unknown, broken: Engine): void {
-    if (!isPanic(error) || broken !== this.engine) return;
+  revive(error: unknown, broken: Engine): boolean {
+    if (!isPanic(error)) return false;
+    if (broken === this.engine) {
+      retireEngine(broken);
+      const methods = [...this.#methods.keys()];
+      const { topology } = this;
+      this.#restart();
+      try {
+        for (const name of methods) this.method(name);
+        this.repopulate(topology);
+        this.#keepsake.restore(this);
+      } catch {
+        // It may be what broke the engine.
+        this.#keepsake = new Keepsake();
+        this.#restart();
+      }
+    }
+    return true;
+  }
+
+  #restart(): void {
     ({ engine: this.engine, topology: this.topology } = this.make());
     this.#methods.clear();
   }
 
+  /** Adds what {@link Core.make} does not know. */
+  protected repopulate(_before: T): void {}
+
+  /** Asks the engine for something that has no effect outside of it; if it breaks, once more with a new one. */
+  mend<R>(work: () => R): R {
+    const { engine } = this;
+    try {
+      return work();
+    } catch (error) {
+      if (!this.revive(error, engine)) throw error;
+      return work();
+    }
+  }
+
+  /** A request begins. */
+  enter(): void {
+    this.#keepsake.update(this);
+    this.#openTickets++;
+  }
+
+  /** A request is over. The last one frees the engine of a client that was disposed of. */
+  leave(): void {
+    this.#openTickets--;
+    if (this.#isDisposed && this.#openTickets === 0) this.#free();
+  }
+
+  /** Tells the engine something that comes after its request, and perhaps after its client. */
+  tell(work: (engine: Engine, now: number) => void): void {
+    if (!this.#isDisposed) this.mend(() => work(this.engine, this.now()));
+  }
+
   /** Looked up when called, since pages replace it, and called without a `this`, which browsers insist on. */
-  fetch(url: URL | RequestInfo, request: RequestInit): Promise<Response> {
+  fetch(url: string | URL | Request, request: RequestInit): Promise<Response> {
     const send = this.ownFetch ?? globalThis.fetch;
     return send(url, request);
   }
@@ -139,9 +193,25 @@ export class Core<T extends Topology = Topology> {
     };
   }
 
-  /** Stops everything that is under way. */
-  stopAll(): void {
+  get isDisposed(): boolean {
+    return this.#isDisposed;
+  }
+
+  /** Stops everything that is under way, and frees the engine as soon as nobody needs it. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
     for (const stop of [...this.#stops]) stop();
+    this.events.clear();
+    if (this.#openTickets === 0) this.#free();
+  }
+
+  #free(): void {
+    try {
+      this.engine.free();
+    } catch {
+      // It has panicked before and goes with its instance.
+    }
   }
 
   /** Passes on what breakers and limits have to tell, if anybody listens. */

@@ -11,28 +11,26 @@ import type { AttemptClass, CircuitState, StrategyName } from './types.js';
 export const NONE = 0xffff_ffff;
 
 /** What {@link Engine.next} answers. */
-export const Step = {
-  Send: 0,
-  Wait: 1,
-  Pending: 2,
-  Answer: 3,
-  Error: 4,
-  AlreadyKnown: 5,
-  Indeterminate: 6,
-  Exhausted: 7,
-  Deadline: 8,
-  RateLimited: 9,
-  Aborted: 10,
-  Unconfirmed: 11,
-} as const;
+export const enum Step {
+  Send = 0,
+  Wait = 1,
+  Pending = 2,
+  Answer = 3,
+  Error = 4,
+  AlreadyKnown = 5,
+  Indeterminate = 6,
+  Exhausted = 7,
+  Deadline = 8,
+  RateLimited = 9,
+  Aborted = 10,
+  Unconfirmed = 11,
+}
 
 /** What {@link Engine.detail} takes; times are in milliseconds, and negative where there is none. */
-export const Detail = { Attempt: 0, Endpoint: 1, Timeout: 2, Backup: 3, Wait: 4 } as const;
+export const enum Detail { Attempt, Endpoint, Timeout, Backup, Wait }
 
 /** What {@link Engine.lose} takes. */
-export const Loss = { BadBody: 0, Silence: 1, Refused: 2, Offline: 3, Timeout: 4, Abandoned: 5 } as const;
-
-export type Loss = (typeof Loss)[keyof typeof Loss];
+export const enum Loss { BadBody, Silence, Refused, Offline, Timeout, Abandoned }
 
 const CLASSES: readonly AttemptClass[] = [
   'revert',
@@ -162,20 +160,37 @@ export interface EngineClass {
   transactionHash(raw: string): Uint8Array;
 }
 
-let provided: EngineClass | undefined;
+let instantiate: (() => EngineClass) | undefined;
+let current: EngineClass | undefined;
 
-/** Called once by the entry that has loaded the wasm module. */
-export function provideEngine(engine: EngineClass): void {
-  provided = engine;
+/** Called once by the entry that has the wasm module. Every call of `make` makes an instance of it. */
+export function provideEngine(make: () => EngineClass): void {
+  instantiate = make;
+}
+
+/**
+ * Engines made from now on live in another instance: one that has panicked has lost a part of its stack. Others that
+ * live there stay until they break as well.
+ */
+export function retireEngine(broken: Engine): void {
+  if (current !== undefined && broken instanceof current) current = undefined;
 }
 
 /** The class, or one sentence that says how to load it. */
 export function engineClass(): EngineClass {
-  if (provided === undefined) {
+  if (instantiate === undefined) {
     throw new WaypostError(
       'unavailable',
       "The WebAssembly module is not loaded. Call `await init()` from 'waypost/web' first, or import from 'waypost', which loads itself.",
     );
   }
-  return provided;
+  try {
+    return (current ??= instantiate());
+  } catch (cause) {
+    throw new WaypostError(
+      'unavailable',
+      `The WebAssembly module cannot be compiled here. In a page with a Content-Security-Policy, script-src must have 'wasm-unsafe-eval'; a Worker must be bundled with the condition "workerd". (${String(cause)})`,
+      { cause },
+    );
+  }
 }

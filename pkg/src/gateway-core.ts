@@ -59,6 +59,10 @@ export class GatewayCore extends Core<ContentTopology> {
     return place;
   }
 
+  protected override repopulate(before: ContentTopology): void {
+    for (const { provider } of before.providers) this.place(new URL(provider.url));
+  }
+
   #recycle(): number | undefined {
     for (const [origin, place] of this.topology.places) {
       if (!this.engine.forgetGateway(place)) continue;
@@ -80,24 +84,28 @@ export class GatewayCore extends Core<ContentTopology> {
 
   /** Those of the best health tier that there is among them. */
   healthy(gateways: readonly URL[]): URL[] {
-    return this.healthiest(this.placed(gateways));
+    return this.mend(() => this.healthiest(this.placed(gateways)));
   }
 
   /** The one that a strategy of the engine puts first. */
   pick(gateways: readonly URL[], strategy: number): URL | undefined {
-    return this.first(this.placed(gateways), this.topology.pool, 'GET', strategy);
+    return this.mend(() => this.first(this.placed(gateways), this.topology.pool, 'GET', strategy));
   }
 
   /** Takes note of a success after `ms`, or of a failure (negative). A probe measures, and says nothing of health. */
   note(gateway: URL, ms: number, isProbe: boolean): void {
-    const place = this.place(gateway);
-    if (place !== undefined) this.engine.note(this.now(), place, this.method(isProbe ? 'HEAD' : 'GET'), ms, isProbe);
+    this.tell((engine, now) => {
+      const place = this.place(gateway);
+      if (place !== undefined) engine.note(now, place, this.method(isProbe ? 'HEAD' : 'GET'), ms, isProbe);
+    });
   }
 
   /** Takes note of how a body ended, whose headers were good. */
   endBody(gateway: URL, isWhole: boolean): void {
-    const place = this.place(gateway);
-    if (place !== undefined) this.engine.endBody(this.now(), place, this.method('GET'), isWhole);
+    this.tell((engine, now) => {
+      const place = this.place(gateway);
+      if (place !== undefined) engine.endBody(now, place, this.method('GET'), isWhole);
+    });
   }
 }
 

@@ -60,10 +60,8 @@ class Run<R, E> {
       this.#isDone = true;
       this.#stopWaiting();
       this.#forgetAbort?.();
-      this.ticket.core.revive(error, this.ticket.engine);
       for (const exchange of [...this.#underWay.values()]) exchange.abandon();
-      this.ticket.discard();
-      this.reject(error);
+      this.reject(this.ticket.discard(error));
     }
   }
 
@@ -116,6 +114,8 @@ class Run<R, E> {
   }
 
   #receive(attempt: number, reply: R | Lost): void {
+    // A trial that outlives its request may outlive the client.
+    if (this.#isDone && this.ticket.core.isDisposed) return;
     this.#guard(() => {
       this.#underWay.delete(attempt);
       const isAnswer = !isLost(reply) && this.errand.judge(attempt, reply);

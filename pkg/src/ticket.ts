@@ -59,6 +59,7 @@ export class Ticket {
   /** The one that knows the handle. */
   readonly engine: Engine;
   readonly #attempts: Attempt[] = [];
+  #isClosed = false;
 
   constructor(
     readonly core: Core,
@@ -72,6 +73,12 @@ export class Ticket {
     if (this.handle === NONE) {
       throw new WaypostError('unavailable', 'Too many requests are under way; wait for some to end.');
     }
+    core.enter();
+  }
+
+  /** Opens a request. Nothing has been sent yet, so it does not matter if the engine has to be replaced. */
+  static open(core: Core, route: Route): Ticket {
+    return core.mend(() => new Ticket(core, route));
   }
 
   /** Asks the engine what to do; {@link Engine.detail} tells more. */
@@ -88,7 +95,7 @@ export class Ticket {
   succeed(attempt: number, isDeclined: boolean): void {
     const { core, handle } = this;
     this.engine.succeed(core.now(), handle, attempt, isDeclined);
-    this.#record(attempt, 'success', undefined);
+    this.#record(attempt);
   }
 
   /** A JSON-RPC error, or an HTTP error without one whose body is `text`. */
@@ -108,20 +115,19 @@ export class Ticket {
     );
     const known = this.#attempts[attempt];
     if (known !== undefined && error !== undefined) known.error = error;
-    this.#record(attempt, 'error', className(number));
+    this.#record(attempt, className(number));
   }
 
   lose(attempt: number, how: number): void {
     const { core, handle } = this;
-    const word = className(this.engine.lose(core.now(), handle, attempt, how));
-    this.#record(attempt, word === 'abort' ? 'abandoned' : 'error', word);
+    this.#record(attempt, className(this.engine.lose(core.now(), handle, attempt, how)));
   }
 
   /** The caller's signal. */
   abort(): void {
     this.engine.abort(this.core.now(), this.handle);
     this.#attempts.forEach((known, attempt) => {
-      if (known.record === undefined) this.#record(attempt, 'abandoned', 'abort');
+      if (known.record === undefined) this.#record(attempt, 'abort');
     });
   }
 
@@ -130,13 +136,15 @@ export class Ticket {
     return this.#attempts.flatMap((known) => known.record ?? []);
   }
 
-  #record(attempt: number, outcome: AttemptRecord['outcome'], word: AttemptClass | undefined): void {
+  /** Without a class it was a success. */
+  #record(attempt: number, word?: AttemptClass): void {
     const known = this.#attempts[attempt];
     if (known === undefined || known.record !== undefined) return;
     const { core, route } = this;
     const ms = Math.max(0, Math.round(core.now() - known.started));
-    const base = { provider: known.provider.id, outcome, ms };
-    const record: AttemptRecord = word === undefined ? base : { ...base, class: word };
+    const base = { provider: known.provider.id, ms };
+    const failed = word === 'abort' ? 'abandoned' : 'error';
+    const record: AttemptRecord = word === undefined ? { ...base, outcome: 'success' } : { ...base, outcome: failed, class: word };
     known.record = record;
     if (core.events.has('attempt')) {
       const { profile, chain } = route.pool;
@@ -203,20 +211,29 @@ export class Ticket {
     return this.#attempts.find((known) => known.record?.outcome === 'success')?.provider ?? this.#attempts.at(-1)?.provider;
   }
 
+  /** Its number; none once the engine has been replaced. */
+  #strategyNumber(): number {
+    return this.engine === this.core.engine ? this.engine.strategyOf(this.handle) : NONE;
+  }
+
   #strategy(): string {
     const { chooser } = this.route;
-    return chooser === undefined ? strategyName(this.engine.strategyOf(this.handle)) : (chooser.name ?? 'custom');
+    return chooser === undefined ? strategyName(this.#strategyNumber()) : (chooser.name ?? 'custom');
   }
 
   meta(): RoutingMeta {
-    const { core, route, handle } = this;
+    return this.core.mend(() => this.#meta());
+  }
+
+  #meta(): RoutingMeta {
+    const { core, route } = this;
+    const { engine } = core;
     const now = core.now();
     const attempts = this.records();
     const selected = this.selected();
-    const circuit = selected && circuitName(this.engine.status(now, selected.place)[0] ?? 0);
-    const strategy = this.engine.strategyOf(handle);
+    const circuit = selected && circuitName(engine.status(now, selected.place)[0] ?? 0);
     return {
-      request_id: this.engine.requestId(),
+      request_id: engine.requestId(),
       strategy: this.#strategy(),
       chain: route.pool.chain,
       profile: route.pool.profile,
@@ -226,38 +243,61 @@ export class Ticket {
       end_to_end_latency_ms: Math.max(0, Math.round(now - this.started)),
       retries: Math.max(0, attempts.length - 1),
       ...(circuit && { circuit_breaker_state: circuit }),
-      candidate_providers: readCandidates(core, this.engine.explain(now, route.pool.place, core.method(route.method), strategy)),
+      candidate_providers: readCandidates(core, engine.explain(now, route.pool.place, core.method(route.method), this.#strategyNumber())),
       attempts,
     };
   }
 
-  /** Lets a request go that something has broken, as far as the engine still can. */
-  discard(): void {
-    try {
-      this.engine.abort(this.core.now(), this.handle);
-      this.engine.release(this.handle);
-    } catch {
-      // What broke it was the engine.
+  /** Lets a request go that something has broken, and says what its caller is to be told. */
+  discard(error: unknown): unknown {
+    const { core, engine, handle } = this;
+    const isPanic = core.revive(error, engine);
+    if (!isPanic && !this.#isClosed) {
+      engine.abort(core.now(), handle);
+      engine.release(handle);
     }
+    this.#leave();
+    return isPanic ? this.#broken(error) : error;
+  }
+
+  #broken(cause: unknown): WaypostError {
+    const { method, pool } = this.route;
+    const [reason, fate] =
+      this.#attempts.length === 0
+        ? (['unavailable', 'Nothing was sent: try again.'] as const)
+        : (['indeterminate', 'It is not known whether it was executed: check its effect before you send it again.'] as const);
+    const message = `${method} on ${pool.chain}: the routing engine broke and was replaced (${String(cause)}). ${fate} Please report this.`;
+    return new WaypostError(reason, message, { attempts: this.records(), cause });
   }
 
   /** Tells listeners how the request ended, and lets it go. */
   close(ending: Ending): void {
     const { core, route } = this;
     if (core.events.has('request')) {
-      const selected = ending.kind === 'result' || ending.kind === 'error' ? this.selected() : undefined;
+      const { kind } = ending;
+      const provider = this.selected()?.id ?? '';
       core.events.emit('request', {
         profile: route.pool.profile,
         chain: route.pool.chain,
         method: route.method,
-        outcome: ending.kind === 'result' ? 'success' : ending.kind,
-        ...(selected && { provider: selected.id }),
-        strategy: this.#strategy(),
+        ...(kind === 'result' || kind === 'error' ? { outcome: kind === 'result' ? 'success' : kind, provider } : { outcome: kind }),
+        strategy: core.mend(() => this.#strategy()),
         attempts: this.records(),
         ms: Math.max(0, Math.round(core.now() - this.started)),
       });
     }
-    this.engine.release(this.handle);
+    try {
+      this.engine.release(this.handle);
+    } catch (error) {
+      // The request has ended, and its answer is good.
+      if (!core.revive(error, this.engine)) throw error;
+    }
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (!this.#isClosed) this.core.leave();
+    this.#isClosed = true;
   }
 }
 

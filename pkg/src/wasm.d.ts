@@ -1,6 +1,6 @@
-/** The same file as bytes (inlined by the bundler) and as a module (imported by Workers). */
+/** The module as compressed bytes (inlined by the bundler) and as a module (imported by Workers). */
 
-declare module '*/waypost_bg.wasm' {
+declare module '*/waypost_bg.deflate' {
   const bytes: Uint8Array<ArrayBuffer>;
   export default bytes;
 }

@@ -7,6 +7,7 @@ use crate::shell::{Outcome, cargo, cargo_home, copy, files, home, node, program,
 use crate::tools;
 
 const GENERATED: &str = "pkg/gen";
+const PANICKING: &str = "target/panicking";
 const MODULE: &str = "pkg/gen/waypost_bg.wasm";
 /// The compiler's output that `MODULE` was made from.
 const SOURCE: &str = "pkg/gen/source.wasm";
@@ -16,10 +17,10 @@ pub fn build() -> Outcome {
     tools::wasm_target()?;
     tools::wasm_bindgen()?;
     tools::node_modules()?;
-    let compiled = compile()?;
+    let compiled = compile("panic-handler")?;
     // The optimiser takes longer than all the rest; nothing depends on more than the compiled bytes.
     if read(SOURCE).ok() != Some(read(&compiled)?) || read(MODULE).is_err() {
-        bind(&compiled)?;
+        bind(&compiled, GENERATED)?;
         optimise()?;
         copy(&compiled, SOURCE)?;
     }
@@ -33,13 +34,22 @@ pub fn build() -> Outcome {
     node("node_modules/typescript/bin/tsc").args(["-p", "pkg"]).run()
 }
 
-fn compile() -> Outcome<PathBuf> {
+/// Builds a module that panics when it is told to, for tests: `target/panicking`.
+pub fn build_panicking() -> Outcome {
+    tools::wasm_target()?;
+    tools::wasm_bindgen()?;
+    let compiled = compile("panic-handler,forced-panic")?;
+    bind(&compiled, PANICKING)
+}
+
+fn compile(features: &str) -> Outcome<PathBuf> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let target = root().join(target);
     // Before the flags: on a fresh machine there are no folders of registries to remap yet.
     cargo(&["fetch", "--quiet", "--target", tools::WASM]).run()?;
     let flags = remapping()?.join("\x1f");
     cargo(&["build", "--release", "--lib", "--package", "waypost", "--target", tools::WASM])
+        .args(["--features", features])
         .args(["--target-dir".as_ref(), target.as_os_str()])
         .env("CARGO_ENCODED_RUSTFLAGS", flags)
         .run()?;
@@ -67,13 +77,13 @@ fn remapping() -> Outcome<Vec<String>> {
         .collect())
 }
 
-fn bind(compiled: &Path) -> Outcome {
-    empty(GENERATED)?;
+fn bind(compiled: &Path, folder: &str) -> Outcome {
+    empty(folder)?;
     program("wasm-bindgen")
         .args([compiled])
         .args(["--target", "web", "--omit-default-module-path"])
         .args(["--remove-name-section", "--remove-producers-section"])
-        .args(["--out-dir", GENERATED, "--out-name", "waypost"])
+        .args(["--out-dir", folder, "--out-name", "waypost"])
         .run()
 }
 

@@ -1,10 +1,9 @@
 /** For Workers, which take a compiled module and may not compile bytes. */
 
 import wasm from './waypost.wasm';
-import { Engine, initSync } from '../../gen/waypost.js';
+import { instantiate } from '../../gen/instance.js';
 import { provideEngine } from '../engine.js';
 
-initSync({ module: wasm });
-provideEngine(Engine);
+provideEngine(() => instantiate(wasm));
 
 export * from '../index.js';
