@@ -8,19 +8,28 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 const BUDGET = new URL('../size-budget.json', import.meta.url)
 const HEADROOM = 1.02
+/** @type {{ name: string, file: string, hasModule: boolean, only?: string }[]} `only`: what a page imports that does not need the rest. */
 const ENTRIES = [
   { name: 'index', file: 'index.js', hasModule: false },
   { name: 'workerd', file: 'workerd.js', hasModule: true },
   { name: 'web', file: 'web.js', hasModule: true },
+  { name: 'web, RPC only', file: 'web.js', hasModule: true, only: 'init, createRpcClient' },
+  { name: 'web, content only', file: 'web.js', hasModule: true, only: 'init, createWayfinderClient' },
+  { name: 'index, RPC only', file: 'index.js', hasModule: false, only: 'createRpcClient' },
+  { name: 'workerd, endpoint only', file: 'workerd.js', hasModule: true, only: 'createRpcClient, createRpcHandler' },
+  { name: 'viem', file: 'viem.js', hasModule: false },
+  { name: 'ethers', file: 'ethers.js', hasModule: false },
+  { name: 'kit', file: 'kit.js', hasModule: false },
 ]
 
 const dist = (file) => fileURLToPath(new URL(`../pkg/dist/${file}`, import.meta.url))
 
-async function minified(file) {
+/** @param {string} file @param {string} names */
+async function minified(file, names) {
   const { outputFiles } = await build({
     bundle: true,
-    entryPoints: [dist(file)],
-    external: ['./waypost.wasm'],
+    stdin: { contents: `export ${names} from '${dist(file)}'`, resolveDir: dist('') },
+    external: ['./waypost.wasm', 'viem'],
     format: 'esm',
     minify: true,
     target: 'es2022',
@@ -41,8 +50,8 @@ function sizes(files) {
 async function measure() {
   const module = await readFile(dist('waypost.wasm'))
   const measured = {}
-  for (const { name, file, hasModule } of ENTRIES) {
-    const script = await minified(file)
+  for (const { name, file, hasModule, only } of ENTRIES) {
+    const script = await minified(file, only === undefined ? '*' : `{ ${only} }`)
     measured[name] = sizes(hasModule ? [script, module] : [script])
   }
   return measured

@@ -2,13 +2,14 @@
 
 /**
  * What the promise brings, unless `ms` pass or the signal fires before: then it rejects, with the signal's reason,
- * and `stop` is called at once.
+ * or with the text `late`, and `stop` is called at once.
  */
 export function limited<T>(
   promise: Promise<T>,
   ms: number,
   signal: AbortSignal | undefined,
   stop: (reason: unknown) => void = () => undefined,
+  late = `There was no answer within ${Math.round(ms)} ms.`,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
@@ -21,9 +22,8 @@ export function limited<T>(
       reject(reason);
     };
     const onAbort = (): void => give(signal?.reason);
-    const isLate = (): void => give(new Error(`There was no answer within ${Math.round(ms)} ms.`));
     // Longer timers would fire at once.
-    const timer = ms === Infinity ? undefined : setTimeout(isLate, Math.min(ms, 0x7fff_ffff));
+    const timer = ms === Infinity ? undefined : setTimeout(() => give(new Error(late)), Math.min(ms, 0x7fff_ffff));
     signal?.addEventListener('abort', onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
     promise.then(resolve, reject).finally(end);

@@ -1,4 +1,4 @@
-/** Reading bodies in large pieces where the platform lets us. */
+/** Reading bodies in large pieces where the platform lets us, and giving them on as they are asked for. */
 
 /** What of a reader is used. */
 export interface ChunkReader {
@@ -17,4 +17,22 @@ export function chunksOf(body: ReadableStream<Uint8Array>): ChunkReader {
     // It is no stream of bytes, such as one that user code has made.
     return body.getReader();
   }
+}
+
+/** A body whose pieces `next` brings until there is none; nothing is read ahead of whoever reads. */
+export function bodyOf(
+  next: () => Promise<Uint8Array | undefined>,
+  cancel: (reason: unknown) => Promise<unknown> | void,
+): ReadableStream<Uint8Array> {
+  const source = {
+    async pull(sink: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+      const piece = await next();
+      if (piece === undefined) sink.close();
+      else sink.enqueue(piece);
+    },
+    async cancel(reason: unknown): Promise<void> {
+      await cancel(reason);
+    },
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }

@@ -17,22 +17,23 @@ export function describe(value: unknown): string {
 
 /** A sentence with the known name that is at most three edits away; empty without one. */
 export function didYouMean(word: string, known: readonly string[]): string {
-  const ranked = known.map((name) => ({ name, edits: editDistance(word.toLowerCase(), name.toLowerCase()) }));
-  ranked.sort((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  return best !== undefined && best.edits <= 3 ? ` Did you mean "${best.name}"?` : '';
+  const edits = known.map((name) => editDistance(word.toLowerCase(), name.toLowerCase()));
+  const least = Math.min(...edits);
+  return least <= 3 ? ` Did you mean "${known[edits.indexOf(least)]}"?` : '';
 }
 
 /** Levenshtein's distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
+  for (const letter of a) {
+    let corner = 0;
+    let left = Infinity;
+    row = row.map((above, index) => {
+      const swap = index === 0 ? Infinity : corner + (letter === b[index - 1] ? 0 : 1);
+      corner = above;
+      left = Math.min(swap, above + 1, left + 1);
+      return left;
+    });
   }
   return row[b.length] ?? 0;
 }

@@ -4,7 +4,6 @@ import type { Core } from './core.js';
 import { circuitName } from './engine.js';
 import type { ClientStatus, Explanation, ExplanationReason, MethodStatus, ProviderStatus } from './types.js';
 
-const REASONS = 'circuit_open on_trial trial_due rate_limited resting unsupported unproven healthy'.split(' ') as ExplanationReason[];
 const EXPLANATION =
   'place rank tier reason circuit reopensInMs limitedForMs restingForMs latencyMs successRate calls qualified priority share'.split(' ');
 const STATUS =
@@ -25,51 +24,50 @@ function rows<Row>(table: Float64Array, columns: readonly string[]): Row[] {
 /** A row of which some cells are still numbers that stand for words. */
 type Raw<Row, Words extends string> = Omit<Row, Words> & Record<Words, number>;
 
+type Row = Omit<Raw<Explanation, 'reason' | 'circuit' | 'qualified'>, 'text'> & { place: number };
+
+const idOf = (core: Core, place: number): string => core.topology.providers[place]?.provider.id ?? '';
+
 export function readExplanations(core: Core, table: Float64Array): Explanation[] {
-  type Row = Raw<Explanation, 'reason' | 'circuit' | 'qualified'> & { place: number };
   return rows<Row>(table, EXPLANATION).map(({ place, ...row }) => {
-    const explanation = {
+    const [reason, textOf] = REASONS[row.reason] ?? ['healthy', recordOf];
+    return {
       ...row,
-      provider: core.topology.providers[place]?.provider.id ?? '',
-      reason: REASONS[row.reason] ?? 'healthy',
+      provider: idOf(core, place),
+      reason,
       circuit: circuitName(row.circuit),
       qualified: row.qualified === 1,
+      text: textOf(row),
     };
-    return { ...explanation, text: explainText(explanation) };
   });
 }
 
 /** Ids of the providers that may be asked, in the expected order. */
 export function readCandidates(core: Core, table: Float64Array): string[] {
-  return readExplanations(core, table).flatMap(({ provider, tier }) => (tier === null ? [] : [provider]));
+  return rows<Row>(table, EXPLANATION).flatMap(({ place, tier }) => (tier === null ? [] : [idOf(core, place)]));
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const seconds = (ms: number): string => `another ${(ms / 1000).toFixed(1)} s`;
 
-/** The reason in a sentence. */
-function explainText(row: Omit<Explanation, 'text'>): string {
-  const { reason, latencyMs, calls, successRate } = row;
+/** What has been measured, in words. */
+function recordOf({ latencyMs, calls, successRate }: Facts): string {
   const measured = latencyMs === null ? 'not measured lately' : `${latencyMs.toFixed(0)} ms`;
-  const record = `${calls} recent ${calls === 1 ? 'call' : 'calls'}, ${Math.round(successRate * 100)} % good`;
-  switch (reason) {
-    case 'circuit_open':
-      return `Excluded: its breaker is open for another ${seconds(row.reopensInMs)}.`;
-    case 'on_trial':
-      return 'Excluded: it is half-open and its one trial is under way.';
-    case 'trial_due':
-      return 'Half-open: the next safe request tries it.';
-    case 'rate_limited':
-      return `Asked last: rate-limited for another ${seconds(row.limitedForMs)}.`;
-    case 'resting':
-      return `Asked last for another ${seconds(row.restingForMs)}: it did not answer a moment ago.`;
-    case 'unsupported':
-      return 'Asked last: it does not serve this method.';
-    case 'unproven':
-      return `Follows the proven ones: ${measured}, ${record}.`;
-    case 'healthy':
-      return `Healthy: ${measured}, ${record}.`;
-  }
+  return `${measured}, ${calls} recent ${calls === 1 ? 'call' : 'calls'}, ${Math.round(successRate * 100)} % good.`;
 }
+
+type Facts = Pick<Explanation, 'latencyMs' | 'calls' | 'successRate' | 'reopensInMs' | 'limitedForMs' | 'restingForMs'>;
+
+/** By the engine's numbers: the reason, and the same in a sentence. */
+const REASONS: readonly (readonly [ExplanationReason, (row: Facts) => string])[] = [
+  ['circuit_open', (row) => `Excluded: its breaker is open for ${seconds(row.reopensInMs)}.`],
+  ['on_trial', () => 'Excluded: it is half-open and its one trial is under way.'],
+  ['trial_due', () => 'Half-open: the next safe request tries it.'],
+  ['rate_limited', (row) => `Asked last: rate-limited for ${seconds(row.limitedForMs)}.`],
+  ['resting', (row) => `Asked last for ${seconds(row.restingForMs)}: it did not answer a moment ago.`],
+  ['unsupported', () => 'Asked last: it does not serve this method.'],
+  ['unproven', (row) => `Follows the proven ones: ${recordOf(row)}`],
+  ['healthy', (row) => `Healthy: ${recordOf(row)}`],
+];
 
 export function readStatus(core: Core): ClientStatus {
   const profiles: ClientStatus['profiles'] = {};

@@ -57,7 +57,8 @@ export function build(engine: Engine, options: RpcClientOptions): Topology {
     const pools = Object.entries(settings.chains).map(([chain, chainOptions]) => {
       const where = options.providers === undefined ? `${path}chains.${chain}.providers` : 'providers';
       const { failoverOnOverride = false, deadlineMs } = merged;
-      const pool = buildPool(engine, { place, profile, chain, strategy, failoverOnOverride, deadlineMs, where }, chainOptions);
+      const site = { place: engine.addPool(place), profile, chain, strategy, failoverOnOverride, deadlineMs };
+      const pool = buildPool(engine, site, chainOptions, where);
       for (const provider of pool.providers) providers[provider.place] = { provider, pool };
       return pool;
     });
@@ -70,10 +71,8 @@ export function build(engine: Engine, options: RpcClientOptions): Topology {
 /** Options of a profile that are, or hold, numbers. */
 const numberKeys = ['strategies', 'deadlineMs', 'attemptTimeoutMs', 'maxAttempts', 'circuitBreaker', 'rateLimit'] as const;
 
-function profilesOf(options: RpcClientOptions): Record<string, ProfileOptions> {
-  if (options.profiles !== undefined) return options.profiles;
-  const chains = options.chains ?? { default: { providers: options.providers ?? [] } };
-  return { default: { chains } };
+function profilesOf({ profiles, chains, providers = [] }: RpcClientOptions): Record<string, ProfileOptions> {
+  return profiles ?? { default: { chains: chains ?? { default: { providers } } } };
 }
 
 export function addProfile(engine: Engine, options: RoutingOptions, path: string): number {
@@ -97,37 +96,16 @@ function numbers(options: object, prefix: string, set: (path: string, value: num
   }
 }
 
-interface PoolSite {
-  place: number;
-  profile: string;
-  chain: string;
-  strategy: RoutingStrategy | undefined;
-  failoverOnOverride: boolean;
-  deadlineMs: number | undefined;
-  where: string;
-}
+type PoolSite = Pick<Pool, 'place' | 'profile' | 'chain' | 'strategy' | 'failoverOnOverride' | 'deadlineMs'>;
 
-function buildPool(engine: Engine, site: PoolSite, options: ChainOptions): Pool {
-  const { profile, chain, where } = site;
-  const place = engine.addPool(site.place);
+function buildPool(engine: Engine, site: PoolSite, options: ChainOptions, where: string): Pool {
   const ids = new Set<string>();
   const providers = options.providers.map((given, index) => {
     const entry = typeof given === 'string' || given instanceof URL ? { url: given } : given;
-    return buildProvider(engine, place, entry, `${where}[${index}]`, ids);
+    return buildProvider(engine, site.place, entry, `${where}[${index}]`, ids);
   });
-  return {
-    place,
-    profile,
-    chain,
-    chainId: options.chainId,
-    aliases: options.aliases ?? [],
-    noun: 'provider',
-    providers,
-    gateways: undefined,
-    strategy: site.strategy,
-    failoverOnOverride: site.failoverOnOverride,
-    deadlineMs: site.deadlineMs,
-  };
+  const { chainId, aliases = [] } = options;
+  return { ...site, chainId, aliases, noun: 'provider', providers, gateways: undefined };
 }
 
 function buildProvider(engine: Engine, pool: number, options: ProviderOptions, path: string, ids: Set<string>): Provider {
@@ -141,9 +119,8 @@ function buildProvider(engine: Engine, pool: number, options: ProviderOptions, p
   const quotaGroup = options.quotaGroup === undefined ? `origin ${url.origin}` : `group ${options.quotaGroup}`;
   const place = engine.addEndpoint(pool, quotaGroup);
   const { priority, rateLimit, capabilities } = options;
-  const { rps, burst } = rateLimit ?? {};
   numbers(
-    { priority, rateLimit: { rps, burst }, capabilities: { maxBlockRange: capabilities?.maxBlockRange } },
+    { priority, rateLimit, capabilities: { maxBlockRange: capabilities?.maxBlockRange } },
     '',
     (key, value) => checkRange(`${path}.${key}`, value, engine.setEndpoint(place, key, value)),
   );
@@ -156,20 +133,16 @@ function buildProvider(engine: Engine, pool: number, options: ProviderOptions, p
 }
 
 function parseUrl(given: string | URL, path: string): URL {
-  let url: URL;
+  // The text may hold a key, so only its length is told.
+  let seen = `${String(given).length} characters`;
   try {
-    url = new URL(given);
+    const url = new URL(given);
+    if (/^https?:$/.test(url.protocol)) return url;
+    seen = `the scheme ${url.protocol}`;
   } catch {
-    // The text may hold a key, so only its length is told.
-    throw new WaypostError(
-      'invalid_option',
-      `${path} has no valid URL: ${String(given).length} characters that do not parse. Use https://host/path.`,
-    );
+    // Told below.
   }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new WaypostError('invalid_option', `${path} has a URL with the scheme "${url.protocol}": http: or https: is needed.`);
-  }
-  return url;
+  throw new WaypostError('invalid_option', `${path} must have a URL such as https://host/path, but has ${seen}.`);
 }
 
 /** `fetch` refuses credentials in a URL, and they would be shown where URLs are: they go into a header. */
@@ -215,7 +188,7 @@ function checkRange(path: string, value: number, [min, max]: Float64Array): void
 function checkNames(pools: readonly Pool[], path: string): void {
   const seen = new Set<string>();
   for (const pool of pools) {
-    for (const name of [pool.chain, ...pool.aliases, ...(pool.chainId === undefined ? [] : [String(pool.chainId)])]) {
+    for (const name of [pool.chain, ...pool.aliases, pool.chainId ?? []].flat().map(String)) {
       if (seen.has(name)) {
         throw new WaypostError('invalid_option', `${path}chains: the name ${describe(name)} stands for two chains.`);
       }

@@ -1,6 +1,7 @@
 /** From endings to the bytes of an answer. */
 
 import { limited } from '../bounded.js';
+import { bodyOf } from '../chunks.js';
 import { redact } from '../reply.js';
 import type { Provider } from '../topology.js';
 import { isOurs } from './errand.js';
@@ -9,7 +10,7 @@ import type { Streamed } from './errand.js';
 /** A response object: its text, or a stream of its bytes. */
 export type Part = string | ReadableStream<Uint8Array>;
 
-const encoder = new TextEncoder();
+const encoded = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** A response object with a result. */
 export function resultPart(id: string, result: string, extra: string): Part {
@@ -37,14 +38,10 @@ export function streamedPart(
   ended: (isWhole: boolean) => void,
 ): ReadableStream<Uint8Array> {
   const { scanner, parts, reader, controller, provider } = streamed;
+  const queue = [encoded(`{"jsonrpc":"2.0","id":${id},"result":`), ...parts];
   let isOver = false;
-  const end = (isWhole: boolean): void => {
-    if (!isOver) ended(isWhole);
-    isOver = true;
-  };
-  const queue = [encoder.encode(`{"jsonrpc":"2.0","id":${id},"result":`), ...parts];
   const fail = (what: string): Error => new Error(`The answer of ${provider.id} ${what} in the middle. Ask again.`);
-  const next = async (): Promise<Uint8Array | undefined> => {
+  const read = async (): Promise<Uint8Array> => {
     // The cause may show the provider's URL.
     const { done, value } = await limited(reader.read(), idleMs, undefined).catch(() => {
       throw fail('broke off');
@@ -54,34 +51,26 @@ export function streamedPart(
       if (isOurs(scanner, streamed.id)) return bytes;
     }
     if (!done || !scanner.isComplete || scanner.id === undefined) throw fail('turned out not to be one');
-    return undefined;
+    isOver = true;
+    ended(true);
+    return encoded(`${extra}}`);
   };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(sink) {
-        const ready = queue.shift();
-        if (ready !== undefined) return sink.enqueue(ready);
-        try {
-          // Bytes that are not of the result are none for the reader, who would wait for them.
-          for (let bytes = await next(); bytes !== undefined; bytes = await next()) {
-            if (bytes.length > 0) return sink.enqueue(bytes);
-          }
-          sink.enqueue(encoder.encode(`${extra}}`));
-          sink.close();
-          end(true);
-        } catch (error) {
-          sink.error(error);
-          controller.abort();
-          end(false);
-        }
-      },
-      cancel(reason) {
-        isOver = true;
-        controller.abort(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const next = async (): Promise<Uint8Array | undefined> => {
+    let piece = queue.shift();
+    try {
+      // Bytes that are not of the result are none for the reader, who would wait for them.
+      while (!isOver && !piece?.length) piece = await read();
+      return piece;
+    } catch (error) {
+      controller.abort();
+      if (!isOver) ended(false);
+      throw error;
+    }
+  };
+  return bodyOf(next, (reason) => {
+    isOver = true;
+    controller.abort(reason);
+  });
 }
 
 /** The body of a batch: text if all parts are, else a stream that takes one part after the other. */
@@ -94,26 +83,19 @@ export function batchBody(parts: readonly Part[]): string | ReadableStream<Uint8
 
 function joined(pieces: Part[]): ReadableStream<Uint8Array> {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(sink) {
-        for (;;) {
-          if (reader !== undefined) {
-            const { done, value } = await reader.read();
-            if (!done) return sink.enqueue(value);
-            reader = undefined;
-          }
-          const piece = pieces.shift();
-          if (piece === undefined) return sink.close();
-          if (typeof piece === 'string') return sink.enqueue(encoder.encode(piece));
-          reader = piece.getReader();
-        }
-      },
-      async cancel(reason) {
-        const open = pieces.filter((piece): piece is ReadableStream<Uint8Array> => typeof piece !== 'string');
-        await Promise.all([reader?.cancel(reason), ...open.map((piece) => piece.cancel(reason))]);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const next = async (): Promise<Uint8Array | undefined> => {
+    for (;;) {
+      const part = await reader?.read();
+      if (part?.value !== undefined) return part.value;
+      const piece = pieces.shift();
+      reader = undefined;
+      if (piece === undefined) return undefined;
+      if (typeof piece === 'string') return encoded(piece);
+      reader = piece.getReader();
+    }
+  };
+  return bodyOf(next, (reason) => {
+    const open = pieces.filter((piece): piece is ReadableStream<Uint8Array> => typeof piece !== 'string');
+    return Promise.all([reader?.cancel(reason), ...open.map((piece) => piece.cancel(reason))]);
+  });
 }

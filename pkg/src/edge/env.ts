@@ -1,5 +1,4 @@
-import { WaypostError } from '../errors.js';
-import { describe } from '../refusal.js';
+import { refuse } from '../refusal.js';
 import type { RoutingOptions } from '../types.js';
 
 /** Lasso's names, and where their numbers belong. */
@@ -33,9 +32,7 @@ export function strategiesFromEnv(env?: unknown): Strategies {
     const value = variables[name];
     if (value === undefined || value === '') continue;
     const number = Number(value);
-    if (!Number.isFinite(number)) {
-      throw new WaypostError('invalid_option', `The variable ${name} must be a number, but is ${describe(value)}.`);
-    }
+    if (!Number.isFinite(number)) refuse(`The variable ${name}`, 'a number', value);
     (strategies[strategy] ??= {})[key] = number;
   }
   return strategies;

@@ -4,8 +4,6 @@
  */
 
 const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
@@ -20,15 +18,25 @@ const enum State {
   /** A name, or the end of an object without members. */
   First,
   Name,
-  InName,
   Colon,
+  Comma,
+  Done,
   Value,
+  InName,
   InString,
   InContainer,
   InScalar,
-  Comma,
-  Done,
 }
+
+/** What may come outside of names and values, and what it leads to; by the state that comes before. */
+const NEXT: readonly Readonly<Record<string, State>>[] = [
+  { '{': State.First },
+  { '"': State.InName, '}': State.Done },
+  { '"': State.InName },
+  { ':': State.Value },
+  { ',': State.Name, '}': State.Done },
+  {},
+];
 
 /** Reads one response object, in pieces of any size. */
 export class EnvelopeScanner {
@@ -72,51 +80,24 @@ export class EnvelopeScanner {
   }
 
   #isInValue(): boolean {
-    return this.#state === State.InString || this.#state === State.InContainer || this.#state === State.InScalar;
+    return this.#state >= State.InString;
   }
 
   #break(): void {
     this.isBroken = true;
   }
 
-  /** One byte outside of values. */
+  /** One byte outside of values, or the rest of a name. */
   #between(chunk: Uint8Array, at: number): number {
-    const byte = chunk[at] ?? 0;
     if (this.#state === State.InName) return this.#inName(chunk, at);
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return at + 1;
-    switch (this.#state) {
-      case State.Start:
-        if (byte === OPEN_OBJECT) this.#state = State.First;
-        else this.#break();
-        break;
-      case State.First:
-      case State.Name:
-        if (byte === QUOTE) this.#beginName();
-        else if (byte === CLOSE_OBJECT && this.#state === State.First) this.#state = State.Done;
-        else this.#break();
-        break;
-      case State.Colon:
-        if (byte === COLON) this.#state = State.Value;
-        else this.#break();
-        break;
-      case State.Value:
-        this.#beginValue(byte);
-        break;
-      case State.Comma:
-        if (byte === COMMA) this.#state = State.Name;
-        else if (byte === CLOSE_OBJECT) this.#state = State.Done;
-        else this.#break();
-        break;
-      default:
-        this.#break();
-    }
-    return at + 1;
-  }
-
-  #beginName(): void {
-    this.#state = State.InName;
+    const char = String.fromCharCode(chunk[at] ?? 0);
+    if (/[ \n\r\t]/.test(char)) return at + 1;
+    const next = NEXT[this.#state]?.[char];
     this.#kept = '';
-    this.#isEscaped = false;
+    if (this.#state === State.Value) this.#beginValue(char);
+    else if (next === undefined) this.#break();
+    else this.#state = next;
+    return at + 1;
   }
 
   #inName(chunk: Uint8Array, at: number): number {
@@ -131,19 +112,16 @@ export class EnvelopeScanner {
     return end;
   }
 
-  #beginValue(byte: number): void {
-    this.#kept = '';
-    this.#depth = 0;
-    this.#isInString = false;
-    this.#isEscaped = false;
-    if (byte === QUOTE) this.#state = State.InString;
-    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#state = State.InContainer;
-    else if (isScalar(byte)) this.#state = State.InScalar;
+  #beginValue(char: string): void {
+    if (char === '"') this.#state = State.InString;
+    else if (char === '{' || char === '[') this.#state = State.InContainer;
+    // Digits, a sign, or the beginning of `true`, `false` and `null`.
+    else if (/[-\dtfn]/.test(char)) this.#state = State.InScalar;
     else return this.#break();
     if (this.#member === 'result') this.hasResult = true;
-    if (this.#member === 'id') this.#kept = String.fromCharCode(byte);
+    if (this.#member === 'id') this.#kept = char;
     // A null is the only error that is none.
-    if (this.#member === 'error' && byte !== 0x6e) this.hasError = true;
+    if (this.#member === 'error' && char !== 'n') this.hasError = true;
   }
 
   /** Bytes of a value, to its end or the end of the chunk. */
@@ -214,19 +192,10 @@ export class EnvelopeScanner {
   }
 }
 
-/** Digits, a sign, or the beginning of `true`, `false` and `null`. */
-function isScalar(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x74 || byte === 0x66 || byte === 0x6e;
-}
-
 /** Where a number or word ends, or -1: what follows it is not part of it. */
 function endOfScalar(chunk: Uint8Array, at: number): number {
-  for (let index = at; index < chunk.length; index += 1) {
-    const byte = chunk[index] ?? 0;
-    const isPart = (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x7a) || byte === 0x2b || byte === 0x2d || byte === 0x2e || byte === 0x45;
-    if (!isPart) return index;
-  }
-  return -1;
+  const length = chunk.subarray(at).findIndex((byte) => !/[-+.\dEa-z]/.test(String.fromCharCode(byte)));
+  return length < 0 ? -1 : at + length;
 }
 
 /** The member that a name stands for; empty for all that do not matter. */
@@ -238,5 +207,5 @@ function nameOf(text: string): string {
       return '';
     }
   }
-  return text === 'result' || text === 'id' || text === 'error' ? text : '';
+  return /^(?:result|id|error)$/.test(text) ? text : '';
 }

@@ -58,7 +58,7 @@ export class PassingErrand implements Errand<Body | Streamed, PassedEnding> {
     if (this.budget.left <= 0) {
       // A backup is not worth failing for: the attempt beside it may bring the answer.
       if (this.#underWay > 0) return unsent(done);
-      throw new WaypostError('unavailable', 'The fetches that one request may cause are used up.');
+      throw new WaypostError('unavailable', 'The fetches that maxSubrequests allows are used up.');
     }
     this.budget.left -= 1;
     this.#underWay += 1;

@@ -12,3 +12,10 @@ export class Refusal extends Error {
     super(message);
   }
 }
+
+/** A profile that does not exist. */
+export class UnknownProfile extends Refusal {
+  constructor(message: string) {
+    super(404, -32602, message, {}, { error_type: 'profile_not_found' });
+  }
+}

@@ -4,9 +4,9 @@ import type { Core } from '../core.js';
 import { readStatus } from '../report.js';
 import { findPool, unknown } from '../topology.js';
 import type { Pool } from '../topology.js';
-import { Refusal } from './failure.js';
+import { UnknownProfile } from './failure.js';
 
-/** Answers `/api/…`; `undefined` for other paths. */
+/** Answers `/api/…`, with an `error` if there is no such chain; `undefined` for other paths. */
 export function readInfo(core: Core, url: URL, started: number, version: string): object | undefined {
   const [root, what, chain, ...rest] = url.pathname.replace(/^\//, '').replace(/\/$/, '').split('/');
   if (root !== 'api' || rest.length > 0) return undefined;
@@ -27,9 +27,7 @@ function poolsOf({ topology }: Core, url: URL): readonly Pool[] {
   const [first] = profiles.keys();
   const name = url.searchParams.get('profile') ?? (profiles.has('default') ? 'default' : (first ?? ''));
   const pools = profiles.get(name);
-  if (pools === undefined) {
-    throw new Refusal(404, -32602, unknown('profile', name, [...profiles.keys()]).message, {}, { error_type: 'profile_not_found' });
-  }
+  if (pools === undefined) throw new UnknownProfile(unknown('profile', name, [...profiles.keys()]).message);
   return pools;
 }
 
@@ -44,7 +42,9 @@ function metrics(core: Core, url: URL, name: string): object {
   try {
     pool = findPool(core.topology, profile, decodeURIComponent(name));
   } catch {
-    throw new Unlisted({ error: `Chain not found: ${name.slice(0, 40)}`, chain: name.slice(0, 40), available_chains: pools.map(({ chain }) => chain) });
+    // As Lasso says it here: without JSON-RPC.
+    const given = name.slice(0, 40);
+    return { error: `Chain not found: ${given}`, chain: given, available_chains: pools.map(({ chain }) => chain) };
   }
   const providers = readStatus(core).profiles[profile]?.[pool.chain]?.providers ?? [];
   return {
@@ -74,10 +74,3 @@ function metrics(core: Core, url: URL, name: string): object {
 
 /** Tenths of a millisecond are more than anybody can use. */
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms * 10) / 10);
-
-/** A chain that does not exist, as Lasso says it here: without JSON-RPC. */
-export class Unlisted extends Error {
-  constructor(readonly body: object) {
-    super('Chain not found');
-  }
-}

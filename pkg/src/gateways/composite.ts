@@ -1,4 +1,4 @@
-import { checkKeys, checkMethod } from '../checks.js';
+import { anything, check } from '../checks.js';
 import { isFilled } from './list.js';
 import type { GatewaysProvider, Logger } from './types.js';
 
@@ -26,8 +26,7 @@ export class CompositeGatewaysProvider implements GatewaysProvider {
    * @throws Error `At least one gateways provider must be provided`
    */
   constructor(options: { providers?: readonly GatewaysProvider[]; logger?: Logger } = {}) {
-    checkKeys(NAME, options, ['providers', 'logger']);
-    const { providers = [], logger } = options;
+    const { providers = [], logger } = check(NAME, options, { providers: anything, logger: anything });
     if (providers.length === 0) throw new Error('At least one gateways provider must be provided');
     this.#logger = logger;
     for (const provider of providers) this.addProvider(provider);
@@ -54,7 +53,7 @@ export class CompositeGatewaysProvider implements GatewaysProvider {
 
   /** Adds a provider that is asked after the others. */
   addProvider(provider: GatewaysProvider): void {
-    checkMethod(NAME, 'a provider', provider, 'getGateways');
+    check(NAME, provider, 'getGateways', 'provider');
     this.providers.push(provider);
   }
 

@@ -1,5 +1,5 @@
 import { Cached } from '../cached.js';
-import { checkKeys, checkMethod, checkNumber } from '../checks.js';
+import { anything, atLeast, check } from '../checks.js';
 import { isFilled, toGateway } from './list.js';
 import { listOf } from './simple-cache.js';
 import type { GatewaysProvider, Logger } from './types.js';
@@ -48,11 +48,9 @@ export class LocalStorageGatewaysProvider implements GatewaysProvider {
           'Consider using SimpleCacheGatewaysProvider for node.js environments.',
       );
     }
-    const name = 'LocalStorageGatewaysProvider';
-    checkKeys(name, options, ['gatewaysProvider', 'ttlSeconds', 'cacheKey', 'logger']);
-    const { gatewaysProvider, ttlSeconds = 3_600, cacheKey = 'gateways', logger } = options;
-    checkMethod(name, 'gatewaysProvider', gatewaysProvider, 'getGateways');
-    checkNumber(name, 'ttlSeconds', ttlSeconds, 0);
+    const table = { 'gatewaysProvider!': 'getGateways', ttlSeconds: atLeast(0), cacheKey: anything, logger: anything };
+    const checked = check('LocalStorageGatewaysProvider', options, table);
+    const { gatewaysProvider, ttlSeconds = 3_600, cacheKey = 'gateways', logger } = checked;
     this.gatewaysProvider = gatewaysProvider;
     this.ttlSeconds = ttlSeconds;
     this.cacheKey = cacheKey;

@@ -1,5 +1,5 @@
-import { checkKeys, checkMethod, checkNumber } from '../checks.js';
-import { refuse } from '../refusal.js';
+import { anything, callable, check, wholeFrom } from '../checks.js';
+import type { Table } from '../checks.js';
 import { distinct, toGateway } from './list.js';
 import type { ARIORead, GatewaysProvider, Logger, NetworkGateway, SortBy, SortOrder } from './types.js';
 
@@ -49,13 +49,17 @@ export class NetworkGatewaysProvider implements GatewaysProvider {
     blocklist?: string[];
     logger?: Logger;
   }) {
-    const name = 'NetworkGatewaysProvider';
-    checkKeys(name, options, ['ario', 'sortBy', 'sortOrder', 'limit', 'filter', 'blocklist', 'logger']);
-    const { ario, sortBy = 'operatorStake', sortOrder = 'desc', limit = 1_000, filter = isJoined, logger } = options;
-    checkMethod(name, 'ario', ario, 'getGateways');
-    checkNumber(name, 'limit', limit, 1, { integer: true });
-    if (sortOrder !== 'asc' && sortOrder !== 'desc') refuse(`${name}: sortOrder`, '"asc" or "desc"', sortOrder);
-    if (typeof filter !== 'function') refuse(`${name}: filter`, 'a function', filter);
+    const table: Table = {
+      'ario!': 'getGateways',
+      sortBy: anything,
+      sortOrder: (value) => value !== 'asc' && value !== 'desc' && '"asc" or "desc"',
+      limit: wholeFrom(1),
+      filter: callable,
+      blocklist: anything,
+      logger: anything,
+    };
+    const checked = check('NetworkGatewaysProvider', options, table);
+    const { ario, sortBy = 'operatorStake', sortOrder = 'desc', limit = 1_000, filter = isJoined, logger } = checked;
     this.ario = ario;
     this.sortBy = sortBy;
     this.sortOrder = sortOrder;
@@ -112,14 +116,15 @@ const isJoined = (gateway: NetworkGateway): boolean => gateway?.status === 'join
 function sorted(gateways: NetworkGateway[], sortBy: string, sortOrder: SortOrder): NetworkGateway[] {
   const path = sortBy.split('.');
   const sign = sortOrder === 'asc' ? 1 : -1;
-  return gateways
-    .map((gateway) => {
-      const value = path.reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], gateway);
-      const number = sign * Number(value ?? NaN);
-      return { gateway, rank: Number.isNaN(number) ? Infinity : number };
-    })
-    .sort((a, b) => (a.rank < b.rank ? -1 : Number(a.rank > b.rank)))
-    .map(({ gateway }) => gateway);
+  const rankOf = (gateway: NetworkGateway): number => {
+    const value = path.reduce<unknown>((part, key) => (part as Record<string, unknown> | undefined)?.[key], gateway);
+    const number = sign * Number(value ?? NaN);
+    return Number.isNaN(number) ? Infinity : number;
+  };
+  return [...gateways].sort((a, b) => {
+    const [first, second] = [rankOf(a), rankOf(b)];
+    return first < second ? -1 : Number(first > second);
+  });
 }
 
 /** Without a URL if the settings hold anything but a scheme, a host and a port. */

@@ -1,5 +1,5 @@
 import { Cached } from '../cached.js';
-import { checkKeys, checkMethod, checkNumber } from '../checks.js';
+import { anything, atLeast, check } from '../checks.js';
 import { isFilled } from './list.js';
 import type { GatewaysProvider, Logger } from './types.js';
 
@@ -27,11 +27,8 @@ export class SimpleCacheGatewaysProvider implements GatewaysProvider {
    * @throws RangeError if `ttlSeconds` is not a finite number from 0
    */
   constructor(options: { gatewaysProvider: GatewaysProvider; ttlSeconds?: number; logger?: Logger }) {
-    const name = 'SimpleCacheGatewaysProvider';
-    checkKeys(name, options, ['gatewaysProvider', 'ttlSeconds', 'logger']);
-    const { gatewaysProvider, ttlSeconds = 3_600, logger } = options;
-    checkMethod(name, 'gatewaysProvider', gatewaysProvider, 'getGateways');
-    checkNumber(name, 'ttlSeconds', ttlSeconds, 0);
+    const table = { 'gatewaysProvider!': 'getGateways', ttlSeconds: atLeast(0), logger: anything };
+    const { gatewaysProvider, ttlSeconds = 3_600, logger } = check('SimpleCacheGatewaysProvider', options, table);
     this.gatewaysProvider = gatewaysProvider;
     this.ttlSeconds = ttlSeconds;
     this.#logger = logger;

@@ -1,5 +1,5 @@
-import { checkKeys } from '../checks.js';
-import { refuse } from '../refusal.js';
+import { anything, check } from '../checks.js';
+import type { Test } from '../checks.js';
 import { gatewayOf } from './list.js';
 import type { GatewaysProvider, Logger } from './types.js';
 
@@ -19,9 +19,10 @@ export class StaticGatewaysProvider implements GatewaysProvider {
    * @throws TypeError `Invalid URL` if one cannot be parsed
    */
   constructor(options: { gateways: readonly (string | URL)[]; logger?: Logger }) {
-    checkKeys('StaticGatewaysProvider', options, ['gateways', 'logger']);
-    if (!Array.isArray(options.gateways)) refuse('StaticGatewaysProvider: gateways', 'an array of URLs', options.gateways);
-    this.gateways = options.gateways.map((gateway) => gatewayOf('StaticGatewaysProvider', gateway));
+    const name = 'StaticGatewaysProvider';
+    const list: Test = (value) => !Array.isArray(value) && 'an array of URLs';
+    const { gateways } = check(name, options, { 'gateways!': list, logger: anything });
+    this.gateways = gateways.map((gateway) => gatewayOf(name, gateway));
   }
 
   /** Resolves to the list. */

@@ -1,6 +1,5 @@
 import { bounded, textOf } from '../bounded.js';
-import { checkKeys, checkNumber } from '../checks.js';
-import { refuse } from '../refusal.js';
+import { anything, callable, check, positive } from '../checks.js';
 import { MOST_GATEWAYS, distinct, gatewayOf, toGateway } from './list.js';
 import type { GatewaysProvider, Logger } from './types.js';
 
@@ -34,10 +33,8 @@ export class TrustedPeersGatewaysProvider implements GatewaysProvider {
    */
   constructor(options: { trustedGateway: string | URL; timeoutMs?: number; fetch?: typeof globalThis.fetch; logger?: Logger }) {
     const name = 'TrustedPeersGatewaysProvider';
-    checkKeys(name, options, ['trustedGateway', 'timeoutMs', 'fetch', 'logger']);
-    const { trustedGateway, timeoutMs = 10_000, fetch, logger } = options;
-    checkNumber(name, 'timeoutMs', timeoutMs, 0, { exclusive: true });
-    if (fetch !== undefined && typeof fetch !== 'function') refuse(`${name}: fetch`, 'a function', fetch);
+    const table = { trustedGateway: anything, timeoutMs: positive, fetch: callable, logger: anything };
+    const { trustedGateway, timeoutMs = 10_000, fetch, logger } = check(name, options, table);
     this.trustedGateway = gatewayOf(name, trustedGateway);
     this.timeoutMs = timeoutMs;
     this.#fetch = fetch;

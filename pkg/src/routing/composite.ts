@@ -1,7 +1,9 @@
-import { checkKeys, checkMethod } from '../checks.js';
+import { anything, check } from '../checks.js';
 import type { Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
 import { admissible } from './context.js';
+
+const NAME = 'CompositeRoutingStrategy';
 
 /**
  * Several strategies: the first that has a choice decides.
@@ -13,7 +15,7 @@ import { admissible } from './context.js';
  */
 export class CompositeRoutingStrategy implements RoutingStrategy {
   readonly name = 'composite';
-  private readonly strategies: RoutingStrategy[];
+  private readonly strategies: RoutingStrategy[] = [];
 
   /**
    * @param options.strategies in the order in which they are asked
@@ -21,11 +23,9 @@ export class CompositeRoutingStrategy implements RoutingStrategy {
    * @throws Error `At least one routing strategy must be provided`
    */
   constructor(options: { strategies: RoutingStrategy[]; logger?: Logger } = { strategies: [] }) {
-    checkKeys('CompositeRoutingStrategy', options, ['strategies', 'logger']);
-    const { strategies } = options;
+    const { strategies } = check(NAME, options, { strategies: anything, logger: anything });
     if (!(strategies?.length > 0)) throw new Error('At least one routing strategy must be provided');
-    for (const strategy of strategies) checkMethod('CompositeRoutingStrategy', 'each strategy', strategy, 'selectGateway');
-    this.strategies = [...strategies];
+    for (const strategy of strategies) this.addStrategy(strategy);
   }
 
   /**
@@ -55,7 +55,7 @@ export class CompositeRoutingStrategy implements RoutingStrategy {
 
   /** Adds a strategy behind the others. */
   addStrategy(strategy: RoutingStrategy): void {
-    checkMethod('CompositeRoutingStrategy', 'strategy', strategy, 'selectGateway');
+    check(NAME, strategy, 'selectGateway', 'strategy');
     this.strategies.push(strategy);
   }
 

@@ -1,8 +1,8 @@
-import { checkKeys, checkNumber } from '../checks.js';
+import { anything, check, wholeFrom } from '../checks.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy, RpcRequest } from '../types.js';
 import { candidates } from './context.js';
-import { probe } from './probe.js';
+import { probe, probing } from './probe.js';
 import { race } from './race.js';
 
 /**
@@ -47,14 +47,10 @@ export class FastestPingRoutingStrategy implements RoutingStrategy {
       logger?: Logger;
     } = {},
   ) {
-    const name = 'FastestPingRoutingStrategy';
     // The last two are of older documents of Wayfinder's, and have no effect there either.
-    const legacy = ['pingPath', 'cacheResultsMs'];
-    const known = ['timeoutMs', 'maxConcurrency', 'probePath', 'probeRequest', 'gatewaysProvider', 'logger', ...legacy];
-    checkKeys(name, options, known);
-    const { timeoutMs = 500, maxConcurrency = 50, probePath = '/', probeRequest, gatewaysProvider } = options;
-    checkNumber(name, 'timeoutMs', timeoutMs, 0, { exclusive: true });
-    checkNumber(name, 'maxConcurrency', maxConcurrency, 1, { integer: true });
+    const table = { ...probing, maxConcurrency: wholeFrom(1), pingPath: anything, cacheResultsMs: anything };
+    const checked = check('FastestPingRoutingStrategy', options, table);
+    const { timeoutMs = 500, maxConcurrency = 50, probePath = '/', probeRequest, gatewaysProvider } = checked;
     this.timeoutMs = timeoutMs;
     this.maxConcurrency = maxConcurrency;
     this.probePath = probePath;

@@ -1,8 +1,8 @@
-import { checkKeys, checkMethod, checkNumber } from '../checks.js';
+import { check, wholeFrom } from '../checks.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy, RpcRequest } from '../types.js';
 import { admissible, contextOf, withContext } from './context.js';
-import { probe } from './probe.js';
+import { probe, probing } from './probe.js';
 
 /**
  * Another strategy's choice, if that answers a probe; else its next one. The default of `new Wayfinder()`, around
@@ -47,13 +47,9 @@ export class PingRoutingStrategy implements RoutingStrategy {
     gatewaysProvider?: GatewaysProvider | undefined;
     logger?: Logger;
   }) {
-    const name = 'PingRoutingStrategy';
-    const known = ['routingStrategy', 'retries', 'timeoutMs', 'probePath', 'probeRequest', 'gatewaysProvider', 'logger'];
-    checkKeys(name, options, known);
-    const { routingStrategy, retries = 5, timeoutMs = 1000, probePath = '/', probeRequest, gatewaysProvider } = options;
-    checkMethod(name, 'routingStrategy', routingStrategy, 'selectGateway');
-    checkNumber(name, 'retries', retries, 1, { integer: true });
-    checkNumber(name, 'timeoutMs', timeoutMs, 0, { exclusive: true });
+    const table = { ...probing, 'routingStrategy!': 'selectGateway', retries: wholeFrom(1) };
+    const checked = check('PingRoutingStrategy', options, table);
+    const { routingStrategy, retries = 5, timeoutMs = 1000, probePath = '/', probeRequest, gatewaysProvider } = checked;
     this.routingStrategy = routingStrategy;
     this.retries = retries;
     this.timeoutMs = timeoutMs;

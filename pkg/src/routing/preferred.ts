@@ -1,4 +1,4 @@
-import { checkKeys, checkMethod } from '../checks.js';
+import { anything, check } from '../checks.js';
 import type { Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
 import { CompositeRoutingStrategy } from './composite.js';
@@ -30,10 +30,9 @@ export class PreferredWithFallbackRoutingStrategy implements RoutingStrategy {
    * @throws TypeError `Invalid URL`
    */
   constructor(options: { preferredGateway: string | URL; fallbackStrategy?: RoutingStrategy | undefined; logger?: Logger }) {
-    const name = 'PreferredWithFallbackRoutingStrategy';
-    checkKeys(name, options, ['preferredGateway', 'fallbackStrategy', 'logger']);
-    const { preferredGateway, fallbackStrategy = new FastestPingRoutingStrategy() } = options;
-    checkMethod(name, 'fallbackStrategy', fallbackStrategy, 'selectGateway');
+    const table = { preferredGateway: anything, fallbackStrategy: 'selectGateway', logger: anything };
+    const checked = check('PreferredWithFallbackRoutingStrategy', options, table);
+    const { preferredGateway, fallbackStrategy = new FastestPingRoutingStrategy() } = checked;
     this.preferredGateway = new URL(preferredGateway);
     this.fallbackStrategy = fallbackStrategy;
     const preferred = new PingRoutingStrategy({

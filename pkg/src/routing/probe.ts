@@ -1,6 +1,7 @@
 /** Asking a gateway or provider whether it is there. */
 
 import { bounded, textOf } from '../bounded.js';
+import { anything, positive } from '../checks.js';
 import type { RoutingParams, RpcRequest } from '../types.js';
 import { probeUrl } from '../wayfinder/url.js';
 import { contextOf } from './context.js';
@@ -14,6 +15,9 @@ export interface ProbeOptions {
   /** A JSON-RPC call that is sent instead of HEAD. */
   probeRequest: RpcRequest | undefined;
 }
+
+/** What all strategies that probe take. */
+export const probing = { gatewaysProvider: anything, timeoutMs: positive, probePath: anything, probeRequest: anything, logger: anything };
 
 /** An answer to a probe is short. */
 const MOST_ANSWER = 65_536;

@@ -31,7 +31,7 @@ export function race(
     const finish = (): void => {
       if (isOver) return;
       isOver = true;
-      signal?.removeEventListener('abort', onAbort);
+      signal?.removeEventListener('abort', finish);
       for (const { timer, controller } of underWay) {
         clearTimeout(timer);
         controller.abort();
@@ -39,7 +39,6 @@ export function race(
       if (signal?.aborted === true) reject(signal.reason);
       else resolve(best?.gateway);
     };
-    const onAbort = (): void => finish();
 
     const shorten = (runner: Runner, limitMs: number): void => {
       clearTimeout(runner.timer);
@@ -54,21 +53,16 @@ export function race(
       if (best !== undefined) shorten(runner, best.ms);
       const { signal: stopped } = runner.controller;
       const lost = new Promise<never>((_, fail) => stopped.addEventListener('abort', () => fail(stopped.reason), { once: true }));
-      Promise.race([run(gateway, stopped), lost]).then(
-        (ms) => {
-          clearTimeout(runner.timer);
-          underWay.delete(runner);
-          if (isOver || (best !== undefined && ms >= best.ms)) return launch();
+      const settle = (ms: number): void => {
+        clearTimeout(runner.timer);
+        underWay.delete(runner);
+        if (!isOver && ms < (best?.ms ?? Infinity)) {
           best = { gateway, ms };
           for (const other of underWay) shorten(other, ms);
-          launch();
-        },
-        () => {
-          clearTimeout(runner.timer);
-          underWay.delete(runner);
-          launch();
-        },
-      );
+        }
+        launch();
+      };
+      Promise.race([run(gateway, stopped), lost]).then(settle, () => settle(Infinity));
     };
 
     const launch = (): void => {
@@ -80,7 +74,7 @@ export function race(
       if (underWay.size === 0) finish();
     };
 
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', finish, { once: true });
     if (signal?.aborted === true) finish();
     else launch();
   });

@@ -1,4 +1,4 @@
-import { checkKeys } from '../checks.js';
+import { anything, check } from '../checks.js';
 import { strategyNumber } from '../engine.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
@@ -20,7 +20,7 @@ export class RandomRoutingStrategy implements RoutingStrategy {
    * @param options.logger accepted for Wayfinder's sake, without effect
    */
   constructor(options: { gatewaysProvider?: GatewaysProvider | undefined; logger?: Logger } = {}) {
-    checkKeys('RandomRoutingStrategy', options, ['gatewaysProvider', 'logger']);
+    check('RandomRoutingStrategy', options, { gatewaysProvider: anything, logger: anything });
     this.gatewaysProvider = options.gatewaysProvider;
   }
 

@@ -2,14 +2,14 @@
 
 import { bounded } from '../bounded.js';
 import { Cached } from '../cached.js';
-import { checkKeys, checkNumber } from '../checks.js';
+import { check } from '../checks.js';
 import { strategyNumber } from '../engine.js';
 import { refuse } from '../refusal.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import { GatewayCore } from '../gateway-core.js';
 import type { RoutingParams, RoutingStrategy, RpcRequest, StrategyName } from '../types.js';
 import { candidates, contextOf } from './context.js';
-import { probe } from './probe.js';
+import { probe, probing } from './probe.js';
 
 /** Options of the strategies that the engine ranks by. */
 export interface RankedOptions {
@@ -59,9 +59,7 @@ abstract class Ranked implements RoutingStrategy {
     word: StrategyName,
     options: RankedOptions,
   ) {
-    checkKeys(className, options, ['gatewaysProvider', 'timeoutMs', 'probePath', 'probeRequest', 'logger']);
-    const { gatewaysProvider, timeoutMs = 1000, probePath = '/', probeRequest } = options;
-    checkNumber(className, 'timeoutMs', timeoutMs, 0, { exclusive: true });
+    const { gatewaysProvider, timeoutMs = 1000, probePath = '/', probeRequest } = check(className, options, probing);
     this.gatewaysProvider = gatewaysProvider;
     this.timeoutMs = timeoutMs;
     this.probePath = probePath;

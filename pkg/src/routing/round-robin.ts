@@ -1,5 +1,5 @@
 import { Cached } from '../cached.js';
-import { checkKeys } from '../checks.js';
+import { anything, check } from '../checks.js';
 import { isFilled } from '../gateways/list.js';
 import type { GatewaysProvider, Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
@@ -30,8 +30,8 @@ export class RoundRobinRoutingStrategy implements RoutingStrategy {
    * @throws Error `Cannot provide both gateways and gatewaysProvider`
    */
   constructor(options: { gateways?: URL[]; gatewaysProvider?: GatewaysProvider | undefined; logger?: Logger } = {}) {
-    checkKeys('RoundRobinRoutingStrategy', options, ['gateways', 'gatewaysProvider', 'logger']);
-    const { gateways, gatewaysProvider } = options;
+    const table = { gateways: anything, gatewaysProvider: anything, logger: anything };
+    const { gateways, gatewaysProvider } = check('RoundRobinRoutingStrategy', options, table);
     if (gateways !== undefined && gatewaysProvider !== undefined) {
       throw new Error('Cannot provide both gateways and gatewaysProvider');
     }

@@ -1,6 +1,6 @@
 import { bounded } from '../bounded.js';
 import { Cached } from '../cached.js';
-import { checkKeys, checkMethod, checkNumber } from '../checks.js';
+import { anything, atLeast, check } from '../checks.js';
 import type { Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
 import { admissible, contextOf, withContext } from './context.js';
@@ -30,11 +30,8 @@ export class SimpleCacheRoutingStrategy implements RoutingStrategy {
    * @throws RangeError `ttlSeconds` is not a finite number from 0
    */
   constructor(options: { routingStrategy: RoutingStrategy; ttlSeconds?: number; logger?: Logger }) {
-    const name = 'SimpleCacheRoutingStrategy';
-    checkKeys(name, options, ['routingStrategy', 'ttlSeconds', 'logger']);
-    const { routingStrategy, ttlSeconds = 300 } = options;
-    checkMethod(name, 'routingStrategy', routingStrategy, 'selectGateway');
-    checkNumber(name, 'ttlSeconds', ttlSeconds, 0);
+    const table = { 'routingStrategy!': 'selectGateway', ttlSeconds: atLeast(0), logger: anything };
+    const { routingStrategy, ttlSeconds = 300 } = check('SimpleCacheRoutingStrategy', options, table);
     this.routingStrategy = routingStrategy;
     this.ttlSeconds = ttlSeconds;
     this.#choice = new Cached<URL>(ttlSeconds * 1000, (gateway) => gateway !== undefined);

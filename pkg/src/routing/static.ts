@@ -1,4 +1,4 @@
-import { checkKeys } from '../checks.js';
+import { anything, check } from '../checks.js';
 import type { Logger } from '../gateways/types.js';
 import type { RoutingParams, RoutingStrategy } from '../types.js';
 
@@ -18,8 +18,7 @@ export class StaticRoutingStrategy implements RoutingStrategy {
    * @throws TypeError `Invalid URL`
    */
   constructor(options: { gateway: string | URL; logger?: Logger }) {
-    checkKeys('StaticRoutingStrategy', options, ['gateway', 'logger']);
-    this.#gateway = new URL(options.gateway);
+    this.#gateway = new URL(check('StaticRoutingStrategy', options, { gateway: anything, logger: anything }).gateway);
   }
 
   /** Resolves to the gateway, the same object every time. */

@@ -1,7 +1,7 @@
 /** Bodies on their way to the caller: never silent for ever, and what becomes of them is learnt. */
 
-import { chunksOf } from '../chunks.js';
-import type { ChunkReader } from '../chunks.js';
+import { limited } from '../bounded.js';
+import { bodyOf, chunksOf } from '../chunks.js';
 import type { AttemptRecord } from '../types.js';
 import type { Arrival } from './errand.js';
 import type { WayfinderResponse } from './types.js';
@@ -28,46 +28,26 @@ export function watched(
   };
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
-  const read = async (): Promise<Awaited<ReturnType<ChunkReader['read']>>> => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`The gateway ${gateway.host} sent nothing for ${idleMs} ms in the middle of its answer. Ask again.`));
-        controller.abort();
-      }, idleMs);
-    });
+  const silence = `The gateway ${gateway.host} sent nothing for ${idleMs} ms in the middle of its answer. Ask again.`;
+  const next = async (): Promise<Uint8Array | undefined> => {
     try {
-      return await Promise.race([reader.read(), silence]);
-    } finally {
-      clearTimeout(timer);
+      const { done, value } = await limited(reader.read(), idleMs, undefined, () => controller.abort(), silence);
+      if (!done) return value;
+      end('whole');
+      return undefined;
+    } catch (error) {
+      const isCallers = signal?.aborted === true;
+      const reason: unknown = isCallers ? signal.reason : error;
+      end(isCallers ? 'cancelled' : 'broken', reason);
+      throw reason;
     }
   };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(sink) {
-        try {
-          const { done, value } = await read();
-          if (isOver) return;
-          if (!done && value !== undefined) return sink.enqueue(value);
-          sink.close();
-          end('whole');
-        } catch (error) {
-          if (isOver) return;
-          const isCallers = signal?.aborted === true;
-          const reason: unknown = isCallers ? signal.reason : error;
-          sink.error(reason);
-          end(isCallers ? 'cancelled' : 'broken', reason);
-        }
-      },
-      async cancel(reason) {
-        end('cancelled');
-        controller.abort(reason);
-        await reader.cancel(reason).catch(() => undefined);
-      },
-    },
-    // Nothing is read ahead of the caller: a body that nobody reads is not silent.
-    { highWaterMark: 0 },
-  );
+  // A body that nobody reads is not silent: it is not read ahead.
+  return bodyOf(next, (reason) => {
+    end('cancelled');
+    controller.abort(reason);
+    return reader.cancel(reason).catch(() => undefined);
+  });
 }
 
 /** Ways to read a whole body. */

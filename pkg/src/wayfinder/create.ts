@@ -1,4 +1,3 @@
-import { checkMethod } from '../checks.js';
 import { RandomRoutingStrategy } from '../routing/random.js';
 import { cachedPeers } from './defaults.js';
 import { CALLBACKS } from './events.js';
@@ -17,7 +16,6 @@ import { Wayfinder } from './wayfinder.js';
  */
 export function createWayfinderClient(options: WayfinderOptions & WayfinderFetchOptions = {}): Wayfinder {
   const { emitter } = options;
-  if (emitter !== undefined) checkMethod('createWayfinderClient', 'emitter', emitter, 'emit');
   const settings = nested(options);
   const gatewaysProvider = settings.gatewaysProvider ?? cachedPeers(settings.fetch);
   const strategy = settings.routingSettings?.strategy ?? new RandomRoutingStrategy({ gatewaysProvider });

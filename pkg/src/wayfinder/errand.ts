@@ -23,11 +23,11 @@ export interface Arrival {
 /** How a request for content ended. */
 export type ContentEnding = { arrival: Arrival } | { error: unknown } | undefined;
 
-const REASONS: Record<number, FailureReason> = {
-  [Step.Indeterminate]: 'indeterminate',
-  [Step.Deadline]: 'deadline',
-  [Step.RateLimited]: 'rate_limited',
-};
+function reasonOf(step: number): FailureReason {
+  if (step === Step.Indeterminate) return 'indeterminate';
+  if (step === Step.Deadline) return 'deadline';
+  return step === Step.RateLimited ? 'rate_limited' : 'exhausted';
+}
 
 export class ContentErrand implements Errand<Arrival, ContentEnding> {
   #answer: Arrival | undefined;
@@ -114,7 +114,7 @@ export class ContentErrand implements Errand<Arrival, ContentEnding> {
     if (ticket.records().length === 0 && selection.error !== undefined) return { error: selection.error };
     const waitMs = ticket.engine.detail(Detail.Wait);
     const retryAfterMs = waitMs < 0 ? undefined : waitMs;
-    return { error: ticket.failure(REASONS[step] ?? 'exhausted', retryAfterMs, this.#cause ?? selection.error) };
+    return { error: ticket.failure(reasonOf(step), retryAfterMs, this.#cause ?? selection.error) };
   }
 
   aborted(): undefined {

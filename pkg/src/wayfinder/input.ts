@@ -17,17 +17,15 @@ const KEYS: readonly RequestKey[] = [
   'signal',
 ];
 
-const isRequest = (input: URL | RequestInfo): input is Request => typeof input === 'object' && 'url' in input;
+const isRequest = (input: string | URL | Request): input is Request => typeof input === 'object' && 'url' in input;
 
 /** The address, what `fetch` is to be told, and what is for us. */
 export function splitRequest(
-  input: URL | RequestInfo,
+  input: string | URL | Request,
   init: WayfinderRequestInit,
 ): { originalUrl: string; request: RequestInit; own: WayfinderRequestInit } {
   const { routingSettings, verificationSettings, ...request } = init;
-  const own: WayfinderRequestInit = {};
-  if (routingSettings !== undefined) own.routingSettings = routingSettings;
-  if (verificationSettings !== undefined) own.verificationSettings = verificationSettings;
+  const own = { ...(routingSettings !== undefined && { routingSettings }), ...(verificationSettings !== undefined && { verificationSettings }) };
   return { originalUrl: isRequest(input) ? input.url : String(input), request, own };
 }
 
@@ -36,7 +34,7 @@ export function splitRequest(
  *
  * @throws TypeError what `fetch` itself would refuse, before anybody is asked
  */
-export async function withInput(input: URL | RequestInfo, init: RequestInit): Promise<RequestInit> {
+export async function withInput(input: string | URL | Request, init: RequestInit): Promise<RequestInit> {
   const request = isRequest(input) ? { ...(await read(input)), ...init } : init;
   const { signal: _, body, ...rest } = request;
   const isStream = body instanceof ReadableStream;

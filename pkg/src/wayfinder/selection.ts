@@ -64,10 +64,10 @@ export class Selection implements RoutingContext {
     const { core, leftMs } = this;
     const began = core.now();
     try {
-      return await limited(this.#next(), leftMs, this.signal);
+      const late = `The routing strategy did not choose within ${Math.round(leftMs)} ms.`;
+      return await limited(this.#next(), leftMs, this.signal, undefined, late);
     } catch (error) {
-      const isLate = core.now() - began >= leftMs;
-      this.error ??= isLate ? new Error(`The routing strategy did not choose within ${Math.round(leftMs)} ms.`) : error;
+      this.error ??= error;
       this.leftMs = 0;
       return undefined;
     } finally {
@@ -89,8 +89,7 @@ export class Selection implements RoutingContext {
     const gateway = toGateway(chosen);
     if (gateway !== undefined) return gateway;
     // What it chose may hold a password.
-    const seen = typeof chosen === 'object' ? 'an object' : typeof chosen;
-    throw new Error(`The routing strategy must choose an http: or https: URL without credentials, but chose ${seen} of another kind.`);
+    throw new Error(`The routing strategy chose no http: or https: URL without credentials, but something of the type ${typeof chosen}.`);
   }
 
   async #next(): Promise<URL> {
@@ -100,7 +99,7 @@ export class Selection implements RoutingContext {
         const gateway = await this.#ask();
         if (!this.#isTried(gateway)) return gateway;
         this.#repeats += 1;
-        if (this.#repeats >= MOST_REPEATS) throw new Error('The routing strategy names only gateways that have failed.');
+        if (this.#repeats >= MOST_REPEATS) throw new Error('The routing strategy only names gateways that have failed.');
       } catch (error) {
         // Probes that failed leave the strategy with less to choose from: that is worth another try.
         if (this.#suspects.size === doubts || this.leftMs <= 0 || this.#isOver) throw error;

@@ -135,7 +135,7 @@ export interface WayfinderEventArgs {
 }
 
 /** A `fetch` that knows `ar://`. */
-export type WayfinderFetch = (input: URL | RequestInfo, init?: WayfinderRequestInit) => Promise<WayfinderResponse>;
+export type WayfinderFetch = (input: string | URL | Request, init?: WayfinderRequestInit) => Promise<WayfinderResponse>;
 
 /** What one request may decide for itself. */
 export interface WayfinderRequestInit extends RequestInit {

@@ -34,10 +34,6 @@ const LEGACY_HOST = /^(?:([\w-]+)\.)?arweave\.(?:net|dev)\.?$/;
 /** Whatever ends with a number is an IPv4 address, else `URL` would have refused it. */
 const HOST_WITHOUT_SUBDOMAINS = /^localhost\.?$|(?:^|\.)\d+$|\]$/;
 
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
-const BASE32 = `${LETTERS}234567`;
-const BASE64 = `${LETTERS.toUpperCase()}${LETTERS}0123456789-_`;
-
 /** Whether a text is an `ar://` address. The scheme may be in upper case. */
 export const isArUrl = (text: string): boolean => AR_URL.test(text);
 
@@ -50,7 +46,7 @@ export function parseArUrl(text: string): Target {
   const match = AR_URL.exec(text);
   if (match === null) throw new Error(`${JSON.stringify(text)} is no ar:// URL. Use ar://name/path or ar://id/path.`);
   const [, first = '', rest = '', search = '', hash = ''] = match;
-  if (ID.test(first)) return { subdomain: recode(first, BASE64, BASE32), path: `/${first}${rest}${search}`, hash, txId: first };
+  if (ID.test(first)) return { subdomain: recode(first, true), path: `/${first}${rest}${search}`, hash, txId: first };
   if (NAME.test(first)) {
     const arnsName = first.toLowerCase();
     return { subdomain: arnsName, path: (rest || '/') + search, hash, arnsName };
@@ -67,7 +63,7 @@ export function parseArUrl(text: string): Target {
 export function gatewayUrl(gateway: URL, target: { subdomain: string; path: string; hash?: string }): URL {
   const { subdomain, path, hash = '' } = target;
   const url = new URL(gateway);
-  if (!/^https?:$/.test(url.protocol)) throw new Error(`A gateway must have an http: or https: URL, but this one has ${url.protocol}`);
+  if (!/^https?:$/.test(url.protocol)) throw new Error(`A gateway must have an http: or https: URL, not ${url.protocol}`);
   if (subdomain !== '' && !HOST_WITHOUT_SUBDOMAINS.test(url.hostname)) {
     const hostname = `${subdomain}.${url.hostname}`;
     url.hostname = hostname;
@@ -114,7 +110,7 @@ function fromOriginal(text: string): string {
   // A sandbox usually repeats its id in the path.
   if (name === 'www' || (isSandbox && ID.test(url.pathname.split('/', 2)[1] ?? ''))) return `ar:/${path}`;
   if (!isSandbox && !NAME.test(name)) throw new Error('Invalid URL');
-  return `ar://${isSandbox ? recode(name, BASE32, BASE64) : name}${path}`;
+  return `ar://${isSandbox ? recode(name, false) : name}${path}`;
 }
 
 function parse(text: string): URL | undefined {
@@ -125,8 +121,11 @@ function parse(text: string): URL | undefined {
   }
 }
 
-/** Writes 256 bits in another alphabet, most significant bit first; the last letter is filled up with zeros. */
-function recode(text: string, from: string, to: string): string {
+/** Writes the 256 bits of an id for a host name, or back: most significant bit first, the last letter filled up with zeros. */
+function recode(text: string, isForHost: boolean): string {
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const alphabets = [`${letters}234567`, `${letters.toUpperCase()}${letters}0123456789-_`] as const;
+  const [to, from] = isForHost ? alphabets : ([alphabets[1], alphabets[0]] as const);
   const bits = Array.from(text, (letter) => (from.length + from.indexOf(letter)).toString(2).slice(1)).join('').slice(0, 256);
   const size = Math.log2(to.length);
   let recoded = '';

@@ -1,6 +1,7 @@
 /** Handing a body to the user's verification strategy while the caller reads it. */
 
 import { bounded } from '../bounded.js';
+import { bodyOf } from '../chunks.js';
 import type { WayfinderEmitter } from './events.js';
 import type { VerificationSettings, VerificationStrategy } from './types.js';
 import { WaypostError } from '../errors.js';
@@ -11,7 +12,7 @@ export function checkVerification({ enabled, strategy }: VerificationSettings): 
   if (enabled === true && strategy === undefined) {
     throw new WaypostError(
       'invalid_option',
-      'Verification of its own is not available yet: give verificationSettings.strategy, an object with verifyData().',
+      'Verification without a strategy is not available yet: give verificationSettings.strategy.',
     );
   }
 }
@@ -56,28 +57,19 @@ export function verified(
       if (!data.locked) void data.cancel().catch(() => undefined);
     });
   let processedBytes = 0;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(sink) {
-        try {
-          const { done, value } = await reader.read();
-          if (!done) {
-            processedBytes += value.byteLength;
-            emitter.emit('verification-progress', { txId, processedBytes, totalBytes });
-            return sink.enqueue(value);
-          }
-          const error = strict ? await bounded(patienceMs, undefined, () => verdict) : undefined;
-          if (error === undefined) sink.close();
-          else sink.error(error);
-        } catch (error) {
-          sink.error(error);
-        }
-      },
-      async cancel(reason) {
-        stop(reason);
-        await reader.cancel(reason).catch(() => undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const next = async (): Promise<Uint8Array | undefined> => {
+    const { done, value } = await reader.read();
+    if (!done) {
+      processedBytes += value.byteLength;
+      emitter.emit('verification-progress', { txId, processedBytes, totalBytes });
+      return value;
+    }
+    const error = strict ? await bounded(patienceMs, undefined, () => verdict) : undefined;
+    if (error !== undefined) throw error;
+    return undefined;
+  };
+  return bodyOf(next, (reason) => {
+    stop(reason);
+    return reader.cancel(reason).catch(() => undefined);
+  });
 }

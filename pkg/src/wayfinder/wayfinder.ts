@@ -74,8 +74,7 @@ export class Wayfinder {
     injectProvider(strategy, this.gatewaysProvider);
     this.routingSettings = { events: {}, ...routingSettings, strategy };
     this.verificationSettings = verificationOf(verificationSettings);
-    const { enabled = false, sampleRate, apiKey, exporterUrl, clientName, clientVersion } = telemetrySettings ?? {};
-    this.telemetrySettings = { enabled, sampleRate, apiKey, exporterUrl, clientName, clientVersion };
+    this.telemetrySettings = { ...telemetrySettings, enabled: telemetrySettings?.enabled ?? false };
     this.emitter = new WayfinderEmitter({ routing: this.routingSettings.events, verification: verificationSettings?.events });
     this.#core = new GatewayCore(options, options.fetch);
     this.#idleMs = options.idleTimeoutMs ?? IDLE_MS;
@@ -94,14 +93,14 @@ export class Wayfinder {
    *
    * @param input an address, or a `Request` for one
    * @param init as for `fetch`; `routingSettings` and `verificationSettings` are those of this request alone
-   * @throws {WaypostError} no gateway has answered; `attempts` tells more
+   * @throws WaypostError no gateway has answered; `attempts` tells more
    * @throws the strategy's error if it knows no gateway
    * @throws the signal's reason when `signal` fires, as `fetch` does
    *
    * @example
    * const response = await wayfinder.request('ar://ardrive/logo.png', { signal: AbortSignal.timeout(5000) });
    */
-  async request(input: URL | RequestInfo, init?: WayfinderRequestInit): Promise<WayfinderResponse> {
+  async request(input: string | URL | Request, init?: WayfinderRequestInit): Promise<WayfinderResponse> {
     const { originalUrl, request, own } = splitRequest(input, init ?? {});
     checkSettings(own);
     const { routingSettings, verificationSettings } = own;
@@ -201,7 +200,7 @@ export class Wayfinder {
     const method = (request.method ?? 'GET').toUpperCase();
     const { pool } = core.topology;
     const route = { pool, method, strategy: NONE, only: NONE, first: NONE, deadlineMs: undefined, blockSpan: -1, chooser };
-    const ticket = new Ticket(core, route);
+    const ticket = Ticket.open(core, route);
     const selection = new Selection(core, chooser, target, signal, this.#choiceMs);
     // A retrieval strategy knows of nothing but reading data.
     const isData = method === 'GET' && (target.txId ?? target.arnsName) !== undefined;
@@ -230,9 +229,8 @@ export class Wayfinder {
       const isOurs = end === 'cancelled' || globalThis.navigator?.onLine === false;
       if (!isOurs) this.#core.endBody(gateway, end === 'whole');
     });
-    const isContent = target.txId !== undefined || target.arnsName !== undefined;
     const { enabled, strategy } = settings;
-    if (!enabled || strategy === undefined || !isContent || !response.ok) return body;
+    if (!enabled || strategy === undefined || (target.txId ?? target.arnsName) === undefined || !response.ok) return body;
     const stop = (reason: unknown): void => arrival.controller.abort(reason);
     return verified(body, response.headers, target, strategy, settings, emitter, this.#idleMs, stop);
   }

@@ -1,6 +1,7 @@
 /** Keeps a client and a store in touch while requests happen. No request ever waits for it. */
 
-import { checkKeys, checkMethod, checkNumber } from '../../checks.js';
+import { anything, atLeast, check } from '../../checks.js';
+import type { Test } from '../../checks.js';
 import type { SavedState } from '../../state.js';
 import { merge } from './merge.js';
 import type { StatefulClient, StateStore } from './types.js';
@@ -9,6 +10,10 @@ import type { StatefulClient, StateStore } from './types.js';
 const URGENT_MS = 1_000;
 /** A store that fails or hangs is asked again after twice the time, up to this. */
 const MOST_WAIT_MS = 60_000;
+
+/** Whether something can be a store. */
+export const storing: Test = (value) =>
+  !['load', 'save'].every((method) => typeof Object(value)[method] === 'function') && 'an object with load() and save()';
 
 type WaitUntil = (promise: Promise<unknown>) => void;
 
@@ -40,7 +45,7 @@ export interface AttachedStore {
  * starts with the first request, or at once with a store of tabs. There are no timers, nothing runs before that, and no
  * request waits: a store that is slow, broken or full of nonsense only means that nothing is shared.
  *
- * @throws {WaypostError} an option is not known, or the store has no `load()` or `save()`
+ * @throws WaypostError an option is not known, or the store has no `load()` or `save()`
  * @throws RangeError if `intervalMs` is out of its range
  *
  * @example
@@ -49,10 +54,11 @@ export interface AttachedStore {
  * learnt.detach()
  */
 export function attachStore(client: StatefulClient, store: StateStore, options: AttachOptions = {}): AttachedStore {
-  checkKeys('attachStore', options, ['intervalMs', 'waitUntil', 'onError']);
-  for (const method of ['load', 'save']) checkMethod('attachStore', 'store', store, method);
+  const name = 'attachStore';
+  check(name, options, { intervalMs: anything, waitUntil: anything, onError: anything });
+  check(name, store, storing, 'store');
   const { intervalMs = store.intervalMs ?? 5_000, onError } = options;
-  checkNumber('attachStore', 'intervalMs', intervalMs, 1);
+  check(name, intervalMs, atLeast(1), 'intervalMs');
 
   let source: string | undefined;
   let startedAt = -Infinity;

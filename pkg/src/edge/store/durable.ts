@@ -1,5 +1,4 @@
-import { checkKeys } from '../../checks.js';
-import { MOST_CHARS } from './merge.js';
+import { anything, check } from '../../checks.js';
 import { mergeSlots, parseBounded, putSlot } from './slots.js';
 import type { Slots } from './slots.js';
 import type { StateStore } from './types.js';
@@ -33,8 +32,7 @@ interface Answer {
  * const learnt = attachStore(client, durableObjectStore(env.STATE))
  */
 export function durableObjectStore<Id>(namespace: DurableNamespace<Id>, options: { name?: string } = {}): StateStore {
-  checkKeys('durableObjectStore', options, ['name']);
-  const { name = 'waypost' } = options;
+  const { name = 'waypost' } = check('durableObjectStore', options, { name: anything });
   const ask = async (source = '', state?: object): Promise<object | undefined> => {
     // A stub belongs to the request in which it was made.
     const stub = namespace.get(namespace.idFromName(name));
@@ -42,7 +40,7 @@ export function durableObjectStore<Id>(namespace: DurableNamespace<Id>, options:
     const answer = await (state === undefined ? stub.fetch(url) : stub.fetch(url, { method: 'POST', body: JSON.stringify(state) }));
     const text = await answer.text();
     const others = answer.ok ? parseBounded(text) : undefined;
-    if (typeof others !== 'object') throw new Error(`The Durable Object ${name} answered ${answer.status} and no state of at most ${MOST_CHARS} characters.`);
+    if (typeof others !== 'object') throw new Error(`The Durable Object ${name} answered ${answer.status} and no state.`);
     // It is as of now; the object's clock is none of ours.
     return { ...others, savedAt: Date.now() };
   };

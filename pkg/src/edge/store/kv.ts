@@ -1,4 +1,4 @@
-import { checkKeys, checkNumber } from '../../checks.js';
+import { anything, check, wholeFrom } from '../../checks.js';
 import { mergeSlots, parseBounded, putSlot } from './slots.js';
 import type { Slots } from './slots.js';
 import type { StateStore } from './types.js';
@@ -30,9 +30,7 @@ export interface KvNamespace {
  * learnt.touch((promise) => ctx.waitUntil(promise))   // in every request
  */
 export function kvStore(namespace: KvNamespace, options: { key?: string; ttlSeconds?: number } = {}): StateStore {
-  checkKeys('kvStore', options, ['key', 'ttlSeconds']);
-  const { key = 'waypost', ttlSeconds = 600 } = options;
-  checkNumber('kvStore', 'ttlSeconds', ttlSeconds, 60, { integer: true });
+  const { key = 'waypost', ttlSeconds = 600 } = check('kvStore', options, { key: anything, ttlSeconds: wholeFrom(60) });
   const keys = Array.from({ length: PLACES }, (_, place) => `${key}:${place}`);
   /** Who holds each key, as of the last reading, which may be old. */
   const holders = new Map<string, unknown>();

@@ -1,4 +1,4 @@
-import { checkKeys } from '../../checks.js';
+import { anything, check } from '../../checks.js';
 import { mergeSlots, parseBounded, putSlot } from './slots.js';
 import type { Slots } from './slots.js';
 import type { StateStore } from './types.js';
@@ -15,8 +15,7 @@ import type { StateStore } from './types.js';
  * attachStore(rpc, tabStore())
  */
 export function tabStore(options: { key?: string } = {}): StateStore {
-  checkKeys('tabStore', options, ['key']);
-  const { key = 'waypost' } = options;
+  const { key = 'waypost' } = check('tabStore', options, { key: anything });
   const prefix = `${key}:state:`;
   const slots: Slots = new Map();
   const listeners = new Set<() => void>();

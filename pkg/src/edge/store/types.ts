@@ -5,7 +5,9 @@
  * for it.
  *
  * @example
- * const fileStore = {
+ * import { readFile, writeFile } from 'node:fs/promises'
+ * import type { StateStore } from 'waypost'
+ * const fileStore: StateStore = {
  *   load: async () => JSON.parse(await readFile('state.json', 'utf8')),
  *   save: (state) => writeFile('state.json', JSON.stringify(state)),
  * }
