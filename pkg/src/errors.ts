@@ -19,15 +19,18 @@ export type WaypostErrorReason =
   /** An option is wrong. */
   | 'invalid_option';
 
+/** Codes of a {@link WaypostError}: disconnected, disconnected in the middle of an unsafe request, wrong parameters. */
+export type WaypostErrorCode = 4900 | 4901 | -32602;
+
 /**
- * Codes that wallets and libraries understand. None of them makes viem repeat the request, which would
- * multiply the deadline.
+ * Codes of EIP-1193 and JSON-RPC. viem repeats a request after any code that it does not know, which would multiply the
+ * deadline, and send an unsafe request again; it knows all of these.
  */
-const CODES: Record<WaypostErrorReason, number> = {
+const CODES: Record<WaypostErrorReason, WaypostErrorCode> = {
   exhausted: 4900,
   deadline: 4900,
   rate_limited: 4900,
-  indeterminate: -32099,
+  indeterminate: 4901,
   unavailable: 4900,
   invalid_request: -32602,
   invalid_option: -32602,
@@ -56,8 +59,8 @@ export class WaypostError extends Error {
   override readonly name: string = 'WaypostError';
   /** Why. */
   readonly reason: WaypostErrorReason;
-  /** A JSON-RPC or EIP-1193 code. */
-  readonly code: number;
+  /** A code of EIP-1193 or JSON-RPC; `reason` tells more. */
+  readonly code: WaypostErrorCode;
   /** Every attempt: which provider, how it ended, how long it took. */
   readonly attempts: readonly AttemptRecord[];
   /** When it makes sense to try again, in milliseconds from the error, if known. */
@@ -86,6 +89,13 @@ export class WaypostError extends Error {
 /**
  * A provider's own JSON-RPC error: a revert, a refused transaction, wrong parameters. Code, message and
  * data are the provider's.
+ *
+ * @example
+ * try {
+ *   await rpc.request({ method: 'eth_call', params: [{ data: '0xfd' }, 'latest'] })
+ * } catch (error) {
+ *   if (error instanceof RpcError && error.code === 3) console.log('reverted with', error.data)
+ * }
  */
 export class RpcError extends Error {
   override readonly name: string = 'RpcError';

@@ -44,16 +44,16 @@ export type AttemptClass =
   | 'abort'
   | 'unknown';
 
-/** One attempt at one provider. */
-export interface AttemptRecord {
+/** One attempt at one provider: a result without a class, or a failure with one. */
+export type AttemptRecord = {
   /** The provider's id, never its URL; the gateway's host for content. */
   readonly provider: string;
-  readonly outcome: 'success' | 'error' | 'abandoned';
-  /** Only where the outcome is not a success. */
-  readonly class?: AttemptClass;
   /** Whole milliseconds. */
   readonly ms: number;
-}
+} & (
+  | { readonly outcome: 'success'; readonly class?: undefined }
+  | { readonly outcome: 'error' | 'abandoned'; readonly class: AttemptClass }
+);
 
 /** How a request was routed. */
 export interface RoutingMeta {
@@ -90,7 +90,10 @@ export interface RpcRequest {
   readonly params?: readonly unknown[] | object | undefined;
 }
 
-/** What one call may decide for itself. */
+/**
+ * What one call may decide for itself.
+ * @example await rpc.request({ method: 'eth_blockNumber' }, { chain: 'base', strategy: 'fastest', deadlineMs: 2000 })
+ */
 export interface RequestOptions {
   /** Chain by id, alias or decimal chain id; needed only if there are several. */
   chain?: string | number;
@@ -107,7 +110,10 @@ export interface RequestOptions {
   parse?: ParseMode;
 }
 
-/** What to do with an error of one provider that is worded in its own way. All that is given must match. */
+/**
+ * What to do with an error of one provider that is worded in its own way. All that is given must match.
+ * @example { code: -32000, messageContains: ['out of credits', 'plan limit'], class: 'rate_limit' }
+ */
 export interface ErrorRule {
   code?: number;
   status?: number;
@@ -116,7 +122,10 @@ export interface ErrorRule {
   class: Exclude<AttemptClass, 'abort'>;
 }
 
-/** One provider. */
+/**
+ * One provider.
+ * @example { id: 'own', url: 'https://own.example', headers: { 'x-key': key }, priority: 1, rateLimit: { rps: 25 } }
+ */
 export interface ProviderOptions {
   /** Shown in metadata, events and errors. Default: the host of the URL, numbered if it repeats. */
   id?: string;
@@ -139,7 +148,10 @@ export interface ProviderOptions {
   errorRules?: ErrorRule[];
 }
 
-/** One chain. */
+/**
+ * One chain.
+ * @example { chainId: 8453, aliases: ['base-mainnet'], providers: ['https://a.example', 'https://b.example'] }
+ */
 export interface ChainOptions {
   /** EIP-155 id. */
   chainId?: number;
@@ -147,7 +159,10 @@ export interface ChainOptions {
   providers: (string | URL | ProviderOptions)[];
 }
 
-/** What a profile, or the client for all of them, decides. */
+/**
+ * What a profile, or the client for all of them, decides.
+ * @example { strategy: 'latency_weighted', deadlineMs: 5000, circuitBreaker: { recoveryMs: 30_000 } }
+ */
 export interface RoutingOptions {
   /** Default `load_balanced`. */
   strategy?: StrategyWord | RoutingStrategy;
@@ -203,12 +218,18 @@ export interface RoutingOptions {
   failoverOnOverride?: boolean;
 }
 
-/** One isolated set of chains. */
+/**
+ * One isolated set of chains.
+ * @example { strategy: 'priority', chains: { ethereum: { chainId: 1, providers: ['https://a.example'] } } }
+ */
 export interface ProfileOptions extends RoutingOptions {
   chains: Record<string, ChainOptions>;
 }
 
-/** Options of {@link createRpcClient}. Exactly one of `providers`, `chains` and `profiles` is needed. */
+/**
+ * Options of {@link createRpcClient}. Exactly one of `providers`, `chains` and `profiles` is needed.
+ * @example { providers: ['https://a.example', { url: 'https://b.example', priority: 200 }], strategy: 'priority' }
+ */
 export interface RpcClientOptions extends RoutingOptions {
   /** The providers of one chain. */
   providers?: (string | URL | ProviderOptions)[];
@@ -328,20 +349,20 @@ interface Place {
 }
 
 /** An attempt has ended. */
-export interface AttemptEvent extends AttemptRecord, Place {
-  method: string;
-}
+export type AttemptEvent = AttemptRecord & Place & { method: string };
 
-/** A request has ended. */
-export interface RequestEvent extends Place {
+/** A request has ended: with the answer of a provider, or without one. */
+export type RequestEvent = Place & {
   method: string;
-  outcome: 'success' | 'error' | 'failed' | 'aborted';
-  /** The provider whose answer it is. */
-  provider?: string;
   strategy: string;
   attempts: readonly AttemptRecord[];
   ms: number;
-}
+} & (
+  | { outcome: 'success'; provider: string }
+  | { outcome: 'error'; provider: string }
+  | { outcome: 'failed'; provider?: undefined }
+  | { outcome: 'aborted'; provider?: undefined }
+);
 
 /** A breaker has changed its state. */
 export interface CircuitEvent extends Place {
@@ -362,3 +383,9 @@ export interface ClientEvents {
   circuit: CircuitEvent;
   ratelimit: RateLimitEvent;
 }
+
+/**
+ * Any event with its name, for a function that takes them all.
+ * @example rpc.on('circuit', (event) => log({ name: 'circuit', ...event }))
+ */
+export type ClientEvent = { [Name in keyof ClientEvents]: { name: Name } & ClientEvents[Name] }[keyof ClientEvents];

@@ -1,7 +1,7 @@
 /** Events by name: each listener gets the payload of its event. */
 
 import { createRpcClient } from 'waypost';
-import type { AttemptEvent, CircuitEvent, ClientEvents, RateLimitEvent, RequestEvent } from 'waypost';
+import type { AttemptClass, AttemptEvent, CircuitEvent, ClientEvent, ClientEvents, RateLimitEvent, RequestEvent } from 'waypost';
 import { expectTrue } from './assert.js';
 import type { Same } from './assert.js';
 
@@ -36,3 +36,28 @@ rpc.on('circuit', listener).removeListener('circuit', listener);
 // Libraries subscribe to EIP-1193's events, which never fire.
 const ignore = (): void => undefined;
 rpc.on('accountsChanged', ignore).removeListener('accountsChanged', ignore);
+
+// What an outcome tells of the rest.
+rpc.on('attempt', (event) => {
+  if (event.outcome === 'success') expectTrue<Same<typeof event.class, undefined>>();
+  else expectTrue<Same<typeof event.class, AttemptClass>>();
+});
+rpc.on('request', (event) => {
+  if (event.outcome === 'success' || event.outcome === 'error') expectTrue<Same<typeof event.provider, string>>();
+  else expectTrue<Same<typeof event.provider, undefined>>();
+});
+
+const describe = (event: ClientEvent): string => {
+  switch (event.name) {
+    case 'attempt':
+    case 'request':
+      return `${event.method}: ${event.outcome}`;
+    case 'circuit':
+      return event.state;
+    case 'ratelimit':
+      return `${event.forMs} ms`;
+  }
+};
+rpc.on('circuit', (event) => describe({ name: 'circuit', ...event }));
+// @ts-expect-error the event of another name
+rpc.on('circuit', (event) => describe({ name: 'ratelimit', ...event }));

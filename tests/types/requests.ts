@@ -9,6 +9,7 @@ import type {
   JsonRpcResponse,
   RoutingMeta,
   SendResult,
+  WaypostErrorCode,
   WaypostErrorReason,
 } from 'waypost';
 import { expectTrue } from './assert.js';
@@ -76,6 +77,7 @@ try {
   }
 }
 expectTrue<Same<NonNullable<AttemptRecord['class']>, AttemptClass>>();
+expectTrue<Same<WaypostError['code'], WaypostErrorCode>>();
 
 // Seen as what it is, the client ends with its block.
 expectTrue<typeof rpc extends Disposable ? true : false>();
