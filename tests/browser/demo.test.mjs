@@ -6,12 +6,13 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { startBrowser } from '../support/browser.mjs'
+import { needs, startBrowser, watchErrors } from '../support/browser.mjs'
 
 const SERVER = fileURLToPath(import.meta.resolve('../../www/serve.mjs'))
 const PROVIDERS = ['swift', 'steady', 'distant', 'erratic']
 const FAULTS = ['down', 'hangs', 'error500', 'limit429', 'slow', 'html']
 const AA = 4.5
+const STEERED = needs('init scripts')
 
 const cleanups = []
 let browser
@@ -34,8 +35,7 @@ async function openDemo(t, { width = 1200, colorScheme = 'light', clock = false 
   const { server, url } = await startDemo(t)
   const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
   const page = await context.newPage()
-  const errors = []
-  page.on('pageerror', (error) => errors.push(error.stack ?? error.message))
+  const errors = watchErrors(page)
   page.on('console', (message) => {
     // The browser reports each failure of a mock by itself; of the page's own files none may be missing.
     const isMock = message.text().startsWith('Failed to load resource') && !message.location().url.startsWith(url)
@@ -105,7 +105,19 @@ const compare = (page, method, strategy) => page.evaluate(({ method, strategy })
 const millis = (ms) => (ms === null || ms === undefined ? '–' : `${Math.round(ms).toLocaleString('en')} ms`)
 const percent = (ratio) => `${Math.round(ratio * 100)} %`
 
-test('what the page shows is what the client says', async (t) => {
+test('the page works as soon as it is loaded', async (t) => {
+  const { url } = await startDemo(t)
+  const page = await browser.newPage()
+  const errors = watchErrors(page)
+  await page.goto(url)
+  const read = (name) => page.evaluate((name) => document.querySelector(`[data-total=${name}]`).textContent, name)
+  await page.waitForFunction(() => Number(document.querySelector('[data-total=answered]')?.textContent) >= 10)
+  assert.equal(await read('failed'), '0')
+  await page.close()
+  assert.deepEqual(errors, [])
+})
+
+test('what the page shows is what the client says', STEERED, async (t) => {
   const { page } = await openDemo(t)
   await page.selectOption('#strategy', 'load_balanced')
   await setRate(page, 'brisk')
@@ -148,7 +160,7 @@ test('what the page shows is what the client says', async (t) => {
   }
 })
 
-test('a provider that fails loses its traffic, gets it back when it is healed, and no request fails', async (t) => {
+test('a provider that fails loses its traffic, gets it back when it is healed, and no request fails', STEERED, async (t) => {
   const { page } = await openDemo(t, { clock: true })
   await page.selectOption('#strategy', 'priority')
   await setRate(page, 'brisk')
@@ -179,7 +191,7 @@ test('a provider that fails loses its traffic, gets it back when it is healed, a
 })
 
 for (const mode of FAULTS) {
-  test(`no request fails while the first provider is switched to ${mode}`, async (t) => {
+  test(`no request fails while the first provider is switched to ${mode}`, STEERED, async (t) => {
     const { page } = await openDemo(t)
     await page.selectOption('#strategy', 'priority')
     await switchTo(page, 'swift', mode)
@@ -194,7 +206,7 @@ for (const mode of FAULTS) {
   })
 }
 
-test('a single request shows its result, and where it came from', async (t) => {
+test('a single request shows its result, and where it came from', STEERED, async (t) => {
   const { page } = await openDemo(t)
   await setRate(page, 'off')
   await page.selectOption('#method', { label: 'eth_chainId' })
@@ -203,7 +215,7 @@ test('a single request shows its result, and where it came from', async (t) => {
   await page.locator('#sent').filter({ hasText: /^"0x7a69" \(swift, [\d,]+ ms\)$/ }).waitFor()
 })
 
-test('nothing is sent while the page is hidden', async (t) => {
+test('nothing is sent while the page is hidden', STEERED, async (t) => {
   const { page } = await openDemo(t, { clock: true })
   await setRate(page, 'brisk')
   await endMore(page, 3)
@@ -222,7 +234,8 @@ test('nothing is sent while the page is hidden', async (t) => {
 })
 
 for (const colorScheme of ['light', 'dark']) {
-  test(`on a narrow ${colorScheme} screen nothing is cut off, and every text can be read`, async (t) => {
+  const steered = colorScheme === 'dark' ? needs('init scripts', 'color schemes') : STEERED
+  test(`on a narrow ${colorScheme} screen nothing is cut off, and every text can be read`, steered, async (t) => {
     const { page } = await openDemo(t, { width: 360, colorScheme })
     await page.selectOption('#method', { label: 'eth_getBlockByNumber' })
     await setRate(page, 'brisk')
@@ -279,7 +292,8 @@ async function leaveUnfinished(t, url) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
-  test(`the server ends at ${signal}, whoever still waits for it, and the page says that it is gone`, { timeout: 30_000 }, async (t) => {
+  const options = { timeout: 30_000, ...STEERED }
+  test(`the server ends at ${signal}, whoever still waits for it, and the page says that it is gone`, options, async (t) => {
     const { page, server, url } = await openDemo(t)
     const { mocks: [{ url: mockUrl }] } = await (await fetch(new URL('mocks', url))).json()
     await Promise.all([url, mockUrl].map((each) => leaveUnfinished(t, each)))

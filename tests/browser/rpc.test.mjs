@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { openPage, startBrowser } from '../support/browser.mjs'
+import { BROWSER, openPage, startBrowser } from '../support/browser.mjs'
 import { STORY_COUNT, storyTeller } from '../support/chaos.mjs'
 import { providersOf, startMocks, startShared } from '../support/providers.mjs'
 import { chainHashes, hashesOf, sentAgain, signTransactions } from '../support/transactions.mjs'
@@ -9,6 +9,8 @@ import { GOOD_ROUND, ROUNDS } from '../support/workloads.mjs'
 const READS = 1_000
 const SENDS = 2 * STORY_COUNT
 const DEADLINE_MS = 8_000
+// Of a bare `fetch` Firefox, too, remembers only the third answer to a preflight.
+const PREFLIGHTS = BROWSER === 'firefox' ? 3 : 1
 const hits = (proxies) => proxies.map(({ counters }) => counters.total)
 
 // One browser for the file: it takes longer to start than all else together.
@@ -47,14 +49,14 @@ for (const name of Object.keys(ROUNDS)) {
 test('a module script of a plain page can import the package', async (t) => {
   const [proxy] = await startMocks(t, 1)
   const page = await open(t)
-  await page.addScriptTag({
-    type: 'module',
-    content: `
+  await page.evaluate((url) => {
+    const textContent = `
       import { createRpcClient } from '/waypost/index.js'
-      const rpc = createRpcClient({ providers: ['${proxy.url}'] })
+      const rpc = createRpcClient({ providers: ['${url}'] })
       document.title = await rpc.request({ method: 'web3_clientVersion' })
-    `,
-  })
+    `
+    document.head.append(Object.assign(document.createElement('script'), { type: 'module', textContent }))
+  }, proxy.url)
   await page.waitForFunction(() => document.title === 'mock/a')
 })
 
@@ -91,7 +93,7 @@ test('in a page, nothing runs when the package is imported or a client is made',
   assert.deepEqual(report, { loading: [], making: [] })
 })
 
-test('a preflight asks for the content type only, and once for each provider', async (t) => {
+test('a preflight asks for the content type only, and not for each request', async (t) => {
   const proxies = await startMocks(t, 3)
   const page = await open(t)
   await page.evaluate(async (providers) => {
@@ -99,7 +101,10 @@ test('a preflight asks for the content type only, and once for each provider', a
     const rpc = createRpcClient({ providers, strategy: 'load_balanced' })
     for (let call = 0; call < 30; call += 1) await rpc.request({ method: 'eth_chainId' })
   }, providersOf(proxies))
-  for (const { counters } of proxies) assert.deepEqual(counters.preflights, ['content-type'])
+  for (const { counters } of proxies) {
+    assert.deepEqual([...new Set(counters.preflights)], ['content-type'])
+    assert.ok(counters.preflights.length <= PREFLIGHTS, `${counters.preflights.length} preflights for ${counters.total} requests`)
+  }
 })
 
 test('in a page, an abort closes the connection and asks nobody else', async (t) => {

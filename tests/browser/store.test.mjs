@@ -22,13 +22,13 @@ const LACKS = {
 async function openTabs(t, lacks = []) {
   const context = await site.browser.newContext()
   t.after(() => context.close())
-  for (const lack of lacks) await context.addInitScript(LACKS[lack])
   const proxies = await startMocks(t, 2)
   proxies[0].fault('status', { status: 500 })
   const providers = providersOf(proxies).map((provider, priority) => ({ ...provider, priority }))
   const open = async () => {
     const { page, errors } = await openPage({ ...site, browser: context })
     t.after(() => assert.deepEqual(errors, []))
+    for (const lack of lacks) await page.evaluate(LACKS[lack])
     await page.evaluate(async (providers) => {
       const { attachStore, createRpcClient, tabStore } = await import('/waypost/index.js')
       window.errors = []

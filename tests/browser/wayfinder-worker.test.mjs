@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openPage, startBrowser } from '../support/browser.mjs'
+import { needs, openPage, startBrowser } from '../support/browser.mjs'
 import { CONTENT, IDS, startGateway, startGateways } from '../support/gateway.mjs'
 import { serveStatic } from '../support/static-server.mjs'
 
@@ -44,7 +44,6 @@ const PAGES = {
       const gateways = new URL(location).searchParams.getAll('gateway')
       const gatewaysProvider = new StaticGatewaysProvider({ gateways })
       const wayfinder = createWayfinderClient({ routingStrategy: new PriorityRoutingStrategy({ gatewaysProvider }) })
-      self.wayfinder = wayfinder
       addEventListener('install', () => skipWaiting())
       addEventListener('activate', (event) => event.waitUntil(clients.claim()))
       addEventListener('fetch', (event) => {
@@ -52,6 +51,10 @@ const PAGES = {
         if (!pathname.startsWith('/ar/')) return
         const { signal } = event.request
         event.respondWith(wayfinder.request('ar://' + pathname.slice(4) + search, { signal }))
+      })
+      addEventListener('message', async ({ data, ports: [port] }) => {
+        const { url, gateway } = await wayfinder.request(data)
+        port.postMessage({ url, host: gateway.host, has: [typeof window, typeof localStorage] })
       })
     `,
   },
@@ -105,7 +108,7 @@ test('in a page, the default client asks peers, and their list survives a reload
   assert.equal(served(peers), 2)
 })
 
-test('in a sandboxed frame without storage, the default client serves', async (t) => {
+test('in a sandboxed frame without storage, the default client serves', needs('routes'), async (t) => {
   const { trusted, peers } = await startPeers(t)
   const page = await open(t)
   // Such a frame has an origin of its own, to which its page's scripts are foreign.
@@ -148,7 +151,7 @@ test('in a module worker, which has neither window nor storage, the default clie
   assert.equal(served(peers), 2)
 })
 
-/** A page whose addresses below /ar/ are served by a service worker from these gateways, and the worker. */
+/** A page whose addresses below /ar/ are served by a service worker from these gateways. */
 async function openServed(t, gateways) {
   const page = await open(t)
   const query = new URLSearchParams(gateways.map((gateway) => ['gateway', gateway.at(`gw-${gateway.tag}.localhost`)]))
@@ -158,14 +161,13 @@ async function openServed(t, gateways) {
     await serviceWorker.register(script, { type: 'module' })
     await controlled
   }, `/sw.js?${query}`)
-  const [worker] = page.context().serviceWorkers()
-  return { page, worker }
+  return page
 }
 
 test('a service worker answers a page from the gateways, the next one if the first is dead', async (t) => {
   const gateways = await startGateways(t, 2)
   const [a, b] = gateways
-  const { page, worker } = await openServed(t, gateways)
+  const page = await openServed(t, gateways)
   const fetched = (path) => page.evaluate(async (path) => {
     const response = await fetch(path)
     return { status: response.status, url: response.url, type: response.headers.get('content-type'), text: await response.text() }
@@ -180,10 +182,11 @@ test('a service worker answers a page from the gateways, the next one if the fir
   assert.deepEqual([redirected.status, redirected.text], [200, CONTENT[IDS.page].body.toString()])
   await a.refuse()
   assert.deepEqual(await fetched('/ar/hello'), text)
-  const own = await worker.evaluate(async () => {
-    const { url, gateway } = await self.wayfinder.request('ar://hello')
-    return { url, host: gateway.host, has: [typeof window, typeof localStorage] }
-  })
+  const own = await page.evaluate(() => new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = ({ data }) => resolve(data)
+    navigator.serviceWorker.controller.postMessage('ar://hello', [port2])
+  }))
   const host = `gw-b.localhost:${b.port}`
   assert.deepEqual(own, { url: `http://hello.${host}/`, host, has: ['undefined', 'undefined'] })
   for (const { counters } of gateways) assert.deepEqual(counters.preflights, [])
@@ -191,7 +194,7 @@ test('a service worker answers a page from the gateways, the next one if the fir
 
 test('through a service worker, a frame shows a manifest with the parts that it names by relative paths', async (t) => {
   const gateway = await startGateway(t)
-  const { page } = await openServed(t, [gateway])
+  const page = await openServed(t, [gateway])
   for (const path of ['/ar/docs/', `/ar/${IDS.site}/`]) {
     await page.evaluate((src) => {
       const frame = document.createElement('iframe')
@@ -216,7 +219,7 @@ for (const [name, leave] of Object.entries(LEAVINGS)) {
   test(`through a service worker, a body streams, and its connection is closed when ${name}`, async (t) => {
     const gateway = await startGateway(t)
     gateway.fault('hangBody')
-    const { page } = await openServed(t, [gateway])
+    const page = await openServed(t, [gateway])
     const first = await page.evaluate(async () => {
       window.controller = new AbortController()
       const { body } = await fetch('/ar/hello', { signal: window.controller.signal })

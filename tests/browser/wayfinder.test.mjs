@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openPage, startBrowser } from '../support/browser.mjs'
+import { BROWSER, openPage, startBrowser } from '../support/browser.mjs'
 import { CONTENT, IDS, digestOf, sandboxOf, startGateway, startGateways } from '../support/gateway.mjs'
 import { startMocks } from '../support/providers.mjs'
 import { serveStatic } from '../support/static-server.mjs'
@@ -15,6 +15,8 @@ const STRATEGIES = [
   'Random', 'RoundRobin', 'SimpleCache', 'Static',
 ]
 const MANY = 20
+// By itself, Firefox asks again whoever resets the connection.
+const TRIES = BROWSER === 'firefox' ? 10 : 1
 const REQUESTS = 5
 /** HEADs of the strategies that probe: for the first request, and for each one after it. Others send none. */
 const HEADS = {
@@ -136,20 +138,21 @@ for (const strategy of STRATEGIES) {
   test(`in a page, RPC providers take ${strategy}RoutingStrategy as their strategy: it probes by JSON-RPC`, async (t) => {
     const proxies = await startMocks(t, 2)
     const urls = proxies.map(({ url }) => url)
-    const sent = []
-    const listen = (request) => { if (urls.includes(new URL(request.url()).origin)) sent.push(request) }
-    page.on('request', listen)
-    t.after(() => page.off('request', listen))
-    const price = await page.evaluate(async ({ strategy, urls }) => {
+    const { price, sent } = await page.evaluate(async ({ strategy, urls }) => {
       const { createRpcClient, makeStrategy } = await import('/kit.js')
-      const rpc = createRpcClient({ providers: urls, strategy: makeStrategy(strategy, urls) })
-      return rpc.request({ method: 'eth_gasPrice' })
+      const sent = []
+      const recorded = (url, init) => {
+        sent.push({ verb: init.method, method: JSON.parse(init.body).method })
+        return fetch(url, init)
+      }
+      const rpc = createRpcClient({ providers: urls, strategy: makeStrategy(strategy, urls), fetch: recorded })
+      return { price: await rpc.request({ method: 'eth_gasPrice' }), sent }
     }, { strategy, urls })
     assert.equal(price, '0x1')
-    const methods = sent.map((request) => request.postDataJSON().method)
+    const methods = sent.map(({ method }) => method)
     const probes = methods.filter((method) => method !== 'eth_gasPrice')
     const [first = 0] = HEADS[strategy] ?? []
-    assert.deepEqual([...new Set(sent.map((request) => request.method()))], ['POST'])
+    assert.deepEqual([...new Set(sent.map(({ verb }) => verb))], ['POST'])
     assert.deepEqual(probes, Array.from({ length: Math.min(first, urls.length) }, () => 'eth_chainId'))
     assert.equal(methods.length - probes.length, 1)
   })
@@ -179,7 +182,9 @@ for (const { name, fault, by, status, options, isAborted, outcome = 'error' } of
     assert.deepEqual([seen.status, seen.gateway], [status, isFirst ? hosts[0] : hosts[1]])
     assert.deepEqual(seen.attempts, isFirst ? [[hosts[0], 'success']] : [[hosts[0], outcome], [hosts[1], 'success']])
     assert.equal(seen.text, status === 200 ? textOf(IDS.text) : 'none')
-    assert.deepEqual([a, b].map(({ counters }) => counters.of('GET')), [1, isFirst ? 0 : 1])
+    const [first, second] = [a, b].map(({ counters }) => counters.of('GET'))
+    assert.equal(second, isFirst ? 0 : 1)
+    assert.ok(first === 1 || (name === 'resets the connection' && first <= TRIES), `${first} requests to the first gateway`)
     if (isAborted) await a.counters.until(({ aborted }) => aborted === 1)
   })
 }
@@ -255,8 +260,9 @@ for (const [name, { spoil, ...settings }] of Object.entries(BAD)) {
     // The static one knows nobody but its own.
     const strategies = STRATEGIES.filter((strategy) => strategy !== 'Static')
     const seen = await Promise.all(strategies.map((strategy) => asked({ ...task, strategy })))
-    for (const [at, [{ gateway, text }]] of seen.entries()) {
-      assert.deepEqual([gateway, text], [hostsOf(urls).at(-1), textOf(IDS.style)], strategies[at])
+    for (const [at, [{ gateway, text, error }]] of seen.entries()) {
+      const what = `${strategies[at]}: ${error?.message}`
+      assert.deepEqual([gateway, text], [hostsOf(urls).at(-1), textOf(IDS.style)], what)
     }
   })
 }

@@ -1,14 +1,19 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { chromium } from 'playwright-core'
 import { serveStatic } from './static-server.mjs'
 
-const FLAGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
-]
-const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const BROWSERS = ['chromium', 'firefox', 'webkit']
+/** The browser of this run. */
+export const BROWSER = process.env.BROWSER ?? 'chromium'
+if (!BROWSERS.includes(BROWSER)) throw new Error(`BROWSER is ${BROWSER}; choose one of ${BROWSERS.join(', ')}`)
+const { LACKS, isReport, launch } = await import(`./browsers/${BROWSER}.mjs`)
+
+/** Options of a test that needs these of a browser: where one is lacking the test is skipped, with the reason. */
+export function needs(...features) {
+  const lacking = features.filter((feature) => LACKS[feature])
+  return lacking.length === 0 ? {} : { skip: lacking.map((feature) => `${BROWSER}: no ${feature}, ${LACKS[feature]}`).join('; ') }
+}
 
 /** Each library as a module of its own, as a page without a bundler would load it. */
 const LIBRARIES = {
@@ -38,16 +43,22 @@ export async function startBrowser(t, libraries = Object.keys(LIBRARIES)) {
     folders: { waypost: dirname(fileURLToPath(import.meta.resolve('waypost'))), support: import.meta.dirname },
     pages: { '/': { type: '.html', body: '<!doctype html><title>Waypost</title>' }, ...Object.fromEntries(bundles) },
   })
-  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+  const browser = await launch()
   t.after(() => browser.close())
   return { browser, origin }
 }
 
-/** Opens the empty page. What it logs as an error, other than failed requests, ends up in `errors`. */
+/** Errors of a page's own scripts, as they come. */
+export function watchErrors(page) {
+  const errors = []
+  page.on('pageerror', (error) => { if (!isReport(error)) errors.push(error.stack ?? error.message) })
+  return errors
+}
+
+/** Opens the empty page. `errors` are those of its scripts, all of them once the page is closed. */
 export async function openPage({ browser, origin }) {
   const page = await browser.newPage()
-  const errors = []
-  page.on('pageerror', (error) => errors.push(error.stack ?? error.message))
+  const errors = watchErrors(page)
   await page.goto(`${origin}/`)
   return { page, errors }
 }

@@ -8,6 +8,17 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 
 const OLDEST_NODE: u32 = 20;
 const NPM_STAMP: &str = "node_modules/.installed-lock.json";
+const CHROMIUM: &str = "\
+    Chromium and chromedriver are not on the PATH. Install them (Debian: apt-get install chromium \
+    chromium-driver; macOS: brew install chromium chromedriver), or set CHROMIUM and CHROMEDRIVER \
+    to the paths of the two programs.";
+const FIREFOX: &str = "\
+    Firefox is not on the PATH. Install it (Debian: apt-get install firefox-esr; macOS: brew install \
+    firefox), or set FIREFOX to the path of the program.";
+const WEBKIT: &str = "\
+    WebKitWebDriver, xvfb-run and timeout are not all on the PATH. Install them (Debian: apt-get \
+    install webkit2gtk-driver xvfb xauth), or set WEBKITDRIVER to the path of the first one; \
+    where there is no WebKitGTK, `cargo xtask test` runs all other tests.";
 
 /// The compiler's parts that are not in every installation.
 pub fn rust(component: &str) -> Outcome {
@@ -50,9 +61,16 @@ pub fn cargo_deny() -> Outcome {
     installed("cargo-deny", "cargo-deny", "0.20.2", &options)
 }
 
+/// The program that steers Firefox.
+pub fn geckodriver() -> Outcome<PathBuf> {
+    installed("geckodriver", "geckodriver", "0.37.1", &["--locked", "--debug"])?;
+    find("geckodriver").ok_or_else(|| "geckodriver is not on the PATH".into())
+}
+
 fn installed(file: &str, package: &str, version: &str, options: &[&str]) -> Outcome {
     let present = program(file).args(["--version"]).output();
-    if present.is_ok_and(|text| text == format!("{file} {version}")) {
+    // Some add more lines about themselves.
+    if present.is_ok_and(|text| text.lines().next() == Some(&format!("{file} {version}"))) {
         return Ok(());
     }
     println!("installing {package} {version}; this takes a few minutes, once");
@@ -74,13 +92,26 @@ pub fn node_modules() -> Outcome {
     if major(&version).is_none_or(|major| major < OLDEST_NODE) {
         return Err(format!("Node is {version}, but {OLDEST_NODE} or later is needed"));
     }
-    let lock = read("package-lock.json")?;
-    if read(NPM_STAMP).is_ok_and(|stamp| stamp == lock) {
+    npm_ci("")
+}
+
+/// What the lock file of a folder names; the folder is empty, the root, or ends in a slash.
+fn npm_ci(folder: &str) -> Outcome {
+    let wanted = format!("{folder}package-lock.json");
+    let stamp = format!("{folder}{NPM_STAMP}");
+    let lock = read(&wanted)?;
+    if read(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    println!("installing the tools of package.json");
-    program("npm").args(["ci", "--loglevel", "error"]).run()?;
-    copy("package-lock.json", NPM_STAMP)
+    println!("installing the tools of {folder}package.json");
+    let place = format!("./{folder}");
+    program("npm").args(["ci", "--prefix", &place, "--loglevel", "error"]).run()?;
+    copy(wanted, stamp)
+}
+
+/// The tools of the packaging matrix.
+pub fn packaging_modules() -> Outcome {
+    npm_ci("tests/packaging/")
 }
 
 fn major(version: &str) -> Option<u32> {
@@ -95,24 +126,34 @@ pub struct Chromium {
 
 /// The browser for tests.
 pub fn chromium() -> Outcome<Chromium> {
-    if let Some(chromium) = present_chromium() {
-        return Ok(chromium);
+    provided(present_chromium, &["chromium", "chromium-driver"], CHROMIUM)
+}
+
+/// The second browser.
+pub fn firefox() -> Outcome<PathBuf> {
+    provided(present_firefox, &["firefox-esr"], FIREFOX)
+}
+
+/// The program that starts and steers `WebKitGTK`, the third one. Without a display it never answers.
+pub fn webkit() -> Outcome<PathBuf> {
+    provided(present_webkit, &["webkit2gtk-driver", "xvfb", "xauth"], WEBKIT)
+}
+
+/// What `look` finds, after installing `packages` if it finds nothing.
+fn provided<T>(look: fn() -> Option<T>, packages: &[&str], advice: &str) -> Outcome<T> {
+    if let Some(found) = look() {
+        return Ok(found);
     }
     // Only root may install, and asking for a password would stop an unattended run.
     if find("apt-get").is_some() && program("id").args(["-u"]).output().is_ok_and(|id| id == "0") {
-        println!("installing Chromium");
+        println!("installing {}", packages.join(" "));
         let apt = |words: &[&str]| {
             program("apt-get").args(words).env("DEBIAN_FRONTEND", "noninteractive").run()
         };
         apt(&["update", "-qq"])?;
-        apt(&["install", "-y", "-qq", "--no-install-recommends", "chromium", "chromium-driver"])?;
+        apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())?;
     }
-    present_chromium().ok_or_else(|| {
-        "Chromium and chromedriver are not on the PATH. Install them (Debian: apt-get install \
-         chromium chromium-driver; macOS: brew install chromium chromedriver), or set CHROMIUM and \
-         CHROMEDRIVER to the paths of the two programs."
-            .into()
-    })
+    look().ok_or_else(|| advice.into())
 }
 
 fn present_chromium() -> Option<Chromium> {
@@ -120,6 +161,15 @@ fn present_chromium() -> Option<Chromium> {
     let browser = named("CHROMIUM").or_else(|| names.iter().find_map(|name| find(name)))?;
     let driver = named("CHROMEDRIVER").or_else(|| find("chromedriver"))?;
     Some(Chromium { browser, driver })
+}
+
+fn present_firefox() -> Option<PathBuf> {
+    named("FIREFOX").or_else(|| ["firefox-esr", "firefox"].iter().find_map(|name| find(name)))
+}
+
+fn present_webkit() -> Option<PathBuf> {
+    let driver = named("WEBKITDRIVER").or_else(|| find("WebKitWebDriver"))?;
+    ["xvfb-run", "xauth", "timeout"].iter().all(|name| find(name).is_some()).then_some(driver)
 }
 
 fn named(variable: &str) -> Option<PathBuf> {
