@@ -1,36 +1,44 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
-import { Server } from 'node:http'
+import { existsSync } from 'node:fs'
+import { readdir, readFile } from 'node:fs/promises'
+import { createServer, Server } from 'node:http'
+import { text } from 'node:stream/consumers'
 import test from 'node:test'
 import { transform } from 'esbuild'
-import { WaypostState } from 'waypost'
+import { createRpcClient, createRpcHandler, WaypostState } from 'waypost'
+import { curl } from '../support/curl.mjs'
 import { IDS, fetchVia, startGateway } from '../support/gateway.mjs'
-import { startMocks } from '../support/providers.mjs'
+import { anchorsOf, blocksOf, commandsOf, curlsOf, linksOf, sidesOf } from '../support/markdown.mjs'
+import { providersOf, startMocks } from '../support/providers.mjs'
 
 /**
- * Every example of the two README files runs as it is printed, but for this:
+ * Every example of the documents runs as it is printed, but for this:
  *
  * - each `https://NAME.example…` becomes the address of a mock provider, one for each NAME; in an example of content the
  *   addresses stay, and every host is one mock gateway;
  * - an example that makes no client gets that of the first example of its half in its file, one of the endpoint the handler
  *   of the last example before it;
+ * - of a change, the lines before and the lines after are an example each;
  * - what a Worker, a server or a service worker listens for is sent to it; the bindings of a Worker are mock providers;
  * - `Bun` and `Deno` stand for the runtimes, and servers of Node listen on any free port;
  * - `init()` is handed the module, since Node's `fetch` opens no files;
+ * - wagmi is its core, and React a stand-in that calls a hook once;
  * - what an example imports that is not among the development tools is only parsed.
  */
-const FILES = ['README.md', 'pkg/README.md']
+const READMES = ['README.md', 'pkg/README.md']
 const root = new URL('../../', import.meta.url)
+const FILES = [...READMES, ...(await readdir(new URL('docs/', root))).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)]
 const tools = JSON.parse(await readFile(new URL('package.json', root), 'utf8')).devDependencies
 
 const EXAMPLE_URL = /https:\/\/([a-z0-9-]+)\.example[^\s'"`;]*/g
 const IMPORT = /^\s*import\s+(?:{([^}]*)}\s+from\s+)?'([^']+)'/gm
 
-function blocksOf(markdown, language) {
-  const fence = new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm')
-  return Array.from(markdown.matchAll(fence), ([, code]) => code)
-}
+const REACT = 'export const useSyncExternalStore = (subscribe, get) => (subscribe(() => {})(), get()); export const useMemo = (make) => make()'
+const STAND_INS = { react: `data:text/javascript,${encodeURIComponent(REACT)}`, wagmi: '@wagmi/core', 'wagmi/chains': '@wagmi/core/chains' }
+const standIn = (from) => STAND_INS[from] ?? from
+/** Its import replaces the global `Promise`, for all tests after it. */
+const MEDDLING = '@ar.io/wayfinder-core'
 
 const importsOf = (code) =>
   Array.from(code.matchAll(IMPORT), ([, names = '', from]) => ({ from, names: names.split(',').map((name) => name.trim()).filter(Boolean) }))
@@ -40,7 +48,7 @@ const TOKEN = 'a-token'
 const PORT = 4000
 
 const packageOf = (specifier) => specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/')
-const isInstalled = ({ from }) => from.startsWith('node:') || Object.hasOwn(tools, packageOf(from))
+const isInstalled = (from) => /^(node|data):/.test(from) || (from !== MEDDLING && Object.hasOwn(tools, packageOf(from)))
 const makesClient = (code) => /\bcreate(?:Rpc|Wayfinder)Client\(/.test(code)
 const isContent = (code) => /wayfinder\b|createWayfinder/.test(code)
 const isEndpoint = (code) => /\bcreateRpcHandler\(|\bhandler\.fetch\(/.test(code)
@@ -57,7 +65,7 @@ async function startContent(t) {
 /** Gives the examples of one test their providers. */
 async function localised(t, code) {
   const names = [...new Set(Array.from(code.matchAll(EXAMPLE_URL), ([, name]) => name))]
-  const mocks = await startMocks(t, names.length)
+  const mocks = await startMocks(t, names.length, { getSlot: 16 })
   return code.replace(EXAMPLE_URL, (_, name) => mocks[names.indexOf(name)].url)
 }
 
@@ -65,7 +73,7 @@ function resolved(code) {
   const module = JSON.stringify(import.meta.resolve('waypost/wasm'))
   const compiled = `WebAssembly.compile(await (await import('node:fs/promises')).readFile(new URL(${module})))`
   return code
-    .replaceAll(IMPORT, (line, _, from) => line.replace(`'${from}'`, `'${import.meta.resolve(from)}'`))
+    .replaceAll(IMPORT, (line, _, from) => line.replace(`'${from}'`, `'${import.meta.resolve(standIn(from))}'`))
     .replaceAll(/\binit\(\)/g, `init(await ${compiled})`)
 }
 
@@ -142,46 +150,102 @@ async function assertNames(code) {
   }
 }
 
+/** The examples of a document, each with a name. */
+const examplesOf = (markdown) => [
+  ...blocksOf(markdown, 'js').map((code, index) => ({ name: `example ${index + 1}`, code })),
+  ...blocksOf(markdown, 'diff').flatMap((diff, index) => Object.entries(sidesOf(diff)).map(([side, code]) => ({ name: `change ${index + 1}, ${side}`, code }))),
+]
+
+async function assertWorks(t, code, made) {
+  t.mock.method(console, 'log', () => {})
+  t.mock.method(console, 'table', () => {})
+  await assertNames(code)
+  const { warnings } = await transform(code, { format: 'esm', loader: 'js' })
+  assert.deepEqual(warnings, [])
+  if (!importsOf(code).every(({ from }) => isInstalled(standIn(from)))) return
+  const whole = makesClient(code) ? code : `${made}\n${code}`
+  const visit = listenAs(t)
+  const servers = serversOf(t)
+  const gateway = isContent(code) ? await startContent(t) : undefined
+  const { default: handler, ...others } = await load(resolved(gateway ? whole : await localised(t, whole)))
+  for (const [name, hook] of Object.entries(others)) if (/^use[A-Z]/.test(name)) assert.ok(hook(), name)
+  const { isListening, answer } = await visit('/ar/ardrive/')
+  if (isListening) assert.equal(answer?.status, 200)
+  if (handler?.fetch !== undefined) {
+    const env = await bindings(t)
+    if (isEndpoint(code)) servers.push((request) => handler.fetch(request, env))
+    else assert.equal((await handler.fetch(new Request('http://127.0.0.1/ardrive/'), env)).status, 200)
+  }
+  for (const serve of servers) await assertEndpoint(serve)
+  if (gateway) assert.ok(gateway.counters.total > 0, 'something is asked for')
+}
+
 for (const file of FILES) {
   const markdown = await readFile(new URL(file, root), 'utf8')
-  const examples = blocksOf(markdown, 'js')
-  const firstOf = (isOfHalf) => examples.find(isOfHalf) ?? ''
+  const examples = examplesOf(markdown)
+  const firstOf = (isOfHalf) => blocksOf(markdown, 'js').find(isOfHalf) ?? ''
   const [rpc, content] = [firstOf((code) => !isContent(code)), firstOf(isContent)]
-  const handlerBefore = (index) => examples.slice(0, index).findLast(keepsHandler) ?? ''
+  const handlerBefore = (index) => examples.slice(0, index).findLast(({ code }) => keepsHandler(code))?.code ?? ''
 
-  test(`${file} has examples of both halves, and the first ones make clients`, () => {
-    assert.ok(examples.length > 3, `${examples.length} examples`)
-    assert.ok(makesClient(rpc) && /^const rpc\b/m.test(rpc), rpc)
-    assert.ok(makesClient(content) && /^const wayfinder\b/m.test(content), content)
-  })
-
-  examples.forEach((code, index) => {
-    test(`${file}: example ${index + 1} of ${examples.length} works as printed`, async (t) => {
-      t.mock.method(console, 'log', () => {})
-      t.mock.method(console, 'table', () => {})
-      await assertNames(code)
-      const { warnings } = await transform(code, { format: 'esm', loader: 'js' })
-      assert.deepEqual(warnings, [])
-      if (!importsOf(code).every(isInstalled)) return
-      const made = isEndpoint(code) ? handlerBefore(index) : isContent(code) ? content : rpc
-      const whole = makesClient(code) ? code : `${made}\n${code}`
-      const visit = listenAs(t)
-      const servers = serversOf(t)
-      const gateway = isContent(code) ? await startContent(t) : undefined
-      const { default: handler } = await load(resolved(gateway ? whole : await localised(t, whole)))
-      const { isListening, answer } = await visit('/ar/ardrive/')
-      if (isListening) assert.equal(answer?.status, 200)
-      if (handler?.fetch !== undefined) {
-        const env = await bindings(t)
-        if (isEndpoint(code)) servers.push((request) => handler.fetch(request, env))
-        else assert.equal((await handler.fetch(new Request('http://127.0.0.1/ardrive/'), env)).status, 200)
-      }
-      for (const serve of servers) await assertEndpoint(serve)
-      if (gateway) assert.ok(gateway.counters.total > 0, 'something is asked for')
+  if (READMES.includes(file)) {
+    test(`${file} has examples of both halves, and the first ones make clients`, () => {
+      assert.ok(examples.length > 3, `${examples.length} examples`)
+      assert.ok(makesClient(rpc) && /^const rpc\b/m.test(rpc), rpc)
+      assert.ok(makesClient(content) && /^const wayfinder\b/m.test(content), content)
     })
+  }
+
+  examples.forEach(({ name, code }, index) => {
+    const made = isEndpoint(code) ? handlerBefore(index) : isContent(code) ? content : rpc
+    test(`${file}: ${name} works as printed`, (t) => assertWorks(t, code, made))
   })
 
   for (const [index, code] of blocksOf(markdown, 'html').entries()) {
     test(`${file}: what page ${index + 1} imports exists`, () => assertNames(code))
   }
+}
+
+for (const file of [...FILES, 'CHANGELOG.md', 'CONTRIBUTING.md', 'DESIGN.md', 'RELEASING.md']) {
+  const at = new URL(file, root)
+  const markdown = await readFile(at, 'utf8')
+
+  test(`${file}: every link leads somewhere`, async () => {
+    for (const target of linksOf(markdown).filter((link) => !/^[a-z]+:/.test(link))) {
+      const { href, hash } = new URL(target, at)
+      const page = new URL(href.replace(hash, ''))
+      assert.ok(existsSync(page), target)
+      if (hash !== '') assert.ok(anchorsOf(await readFile(page, 'utf8')).includes(hash.slice(1)), target)
+    }
+  })
+
+  test(`${file}: every command of cargo xtask exists`, async () => {
+    const commands = await readFile(new URL('xtask/src/main.rs', root), 'utf8')
+    for (const name of commandsOf(markdown)) assert.match(commands, new RegExp(`\\["${name}"`), name)
+  })
+}
+
+/** Where the documents have an endpoint. */
+const WORKER = 'https://rpc.example.workers.dev'
+
+/** Serves an endpoint to programs; resolves to its address. */
+async function startEndpoint(t) {
+  const providers = providersOf(await startMocks(t))
+  const { fetch } = createRpcHandler(createRpcClient({ chains: { ethereum: { chainId: 1, providers } } }))
+  const server = createServer(async (incoming, outgoing) => {
+    const { url, method, headers } = incoming
+    const response = await fetch(new Request(`http://127.0.0.1${url}`, { method, headers, body: await text(incoming) }))
+    outgoing.writeHead(response.status).end(await response.text())
+  })
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return `http://127.0.0.1:${server.address().port}`
+}
+
+for (const file of FILES) {
+  const lines = curlsOf(await readFile(new URL(file, root), 'utf8')).filter((line) => line.includes(WORKER))
+  if (lines.length === 0) continue
+  test(`${file}: what curl sends is answered`, async (t) => {
+    const address = await startEndpoint(t)
+    for (const line of lines) assert.equal(JSON.parse(await curl(line.replace(WORKER, address))).result, '0x10', line)
+  })
 }
