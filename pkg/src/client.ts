@@ -63,7 +63,7 @@ export class RpcClient {
   readonly #core: Core;
   readonly #parse: ParseMode;
 
-  /** @internal Use {@link createRpcClient}. */
+  /** The same as {@link createRpcClient}. */
   constructor(options: RpcClientOptions) {
     checkClientOptions(options);
     const make = (): { engine: Engine; topology: Topology } => {

@@ -5,7 +5,7 @@ import { makeProject } from '../lib/package.mjs'
 import { run } from '../lib/processes.mjs'
 import { tool } from '../lib/tools.mjs'
 
-const WANTED = /^(package\.json|README\.md|LICENSE(-\w+)?|dist\/(\w+\.js|waypost\.wasm|types\/[\w/-]+\.d\.ts))$/
+const WANTED = /^(package\.json|README\.md|LICENSE(-\w+)*|dist\/(\w+\.js|waypost\.wasm|types\/[\w/-]+\.d\.ts))$/
 
 const targetsOf = (value) => (typeof value === 'string' ? [value] : Object.values(value).flatMap(targetsOf))
 
