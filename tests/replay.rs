@@ -21,7 +21,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use waypost::engine::classify::ErrorClass;
-use waypost::engine::config::{Budget, Settings};
+use waypost::engine::config::{Budget, HedgeConfig, Settings};
 use waypost::engine::request::{Call, Step};
 use waypost::engine::rng::Rng;
 use waypost::engine::strategy::Strategy;
@@ -31,11 +31,13 @@ use world::{
     refused, secs, status,
 };
 
-const VECTORS: [(&str, &str); 4] = [
+const VECTORS: [(&str, &str); 6] = [
     ("load_balanced", include_str!("vectors/replay/load_balanced.json")),
     ("fastest", include_str!("vectors/replay/fastest.json")),
     ("latency_weighted", include_str!("vectors/replay/latency_weighted.json")),
     ("priority", include_str!("vectors/replay/priority.json")),
+    ("adaptive", include_str!("vectors/replay/adaptive.json")),
+    ("hedged", include_str!("vectors/replay/hedged.json")),
 ];
 const METHODS: [&str; 6] = [
     "eth_call",
@@ -54,6 +56,7 @@ fn strategy(name: &str) -> Strategy {
         "fastest" => Strategy::Fastest,
         "latency_weighted" => Strategy::LatencyWeighted,
         "priority" => Strategy::Priority,
+        "adaptive" => Strategy::Adaptive,
         other => panic!("no strategy {other}"),
     }
 }
@@ -111,6 +114,7 @@ fn play(vector: &Value) -> Vec<String> {
     let mut world = World::empty(seed, START);
     let settings = Settings {
         strategy: strategy(vector["strategy"].as_str().expect("a strategy")),
+        hedge: vector["hedge"].as_bool().unwrap_or(false).then(HedgeConfig::default),
         ..Settings::default()
     };
     let profile = world.router.add_profile(settings);

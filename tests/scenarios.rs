@@ -9,12 +9,16 @@
 
 mod world;
 
+#[path = "scenarios/adaptive.rs"]
+mod adaptive;
 #[path = "scenarios/breaker.rs"]
 mod breaker;
 #[path = "scenarios/content.rs"]
 mod content;
 #[path = "scenarios/failover.rs"]
 mod failover;
+#[path = "scenarios/hedging.rs"]
+mod hedging;
 #[path = "scenarios/limits.rs"]
 mod limits;
 #[path = "scenarios/ranking.rs"]

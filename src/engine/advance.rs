@@ -7,6 +7,7 @@ use super::classify::ErrorClass;
 use super::method::Safety;
 use super::request::{Conclusion, Request, Step};
 use super::router::Router;
+use super::strategy::Strategy;
 use super::survey::Choice;
 use super::time::{Timestamp, from_millis, millis, share, times};
 
@@ -33,7 +34,16 @@ impl Router {
             return Step::End(conclusion);
         }
         if request.is_in_flight() {
-            return self.stagger(now, request);
+            return if request.offered.is_some() {
+                self.stagger(now, request)
+            } else {
+                self.accompany(now, request)
+            };
+        }
+        if let Some(attempt) = request.doubtful {
+            let conclusion = Conclusion::Answer(attempt);
+            self.conclude(now, request, conclusion);
+            return Step::End(conclusion);
         }
         if now >= request.deadline {
             return self.give_up(now, request);
@@ -49,8 +59,11 @@ impl Router {
         if request.attempts.len() >= request.max_attempts {
             return self.give_up(now, request);
         }
+        self.refresh_ranks(now, request);
         let survey = self.survey(now, request);
+        // `adaptive` lets trials go beside a request, not first.
         let may_try_first = request.attempts.is_empty()
+            && request.strategy != Strategy::Adaptive
             && request.safety == Safety::Safe
             && request.call.only.is_none()
             && survey.has_closed;
@@ -231,7 +244,10 @@ impl Router {
         } else {
             // Of content somebody else may be known by then.
             let overdue_at = request.attempts.get(attempt).map(|attempt| attempt.overdue_at);
-            overdue_at.filter(|_| may_back && request.offered.is_some()).map(|at| at.since(now))
+            let patience = overdue_at
+                .filter(|_| may_back && request.offered.is_some())
+                .map(|at| at.since(now));
+            patience.or_else(|| self.plan_second(now, request, place))
         };
         Step::Send { attempt, endpoint: place, timeout, backup_after }
     }

@@ -27,6 +27,10 @@ impl Router {
         }
         let conclusion = match end {
             AttemptEnd::InFlight => None,
+            AttemptEnd::Success if matches!(outcome, Outcome::Doubtful) => {
+                let first = *request.doubtful.get_or_insert(attempt);
+                (!request.is_in_flight()).then_some(Conclusion::Answer(first))
+            }
             AttemptEnd::Success => Some(Conclusion::Answer(attempt)),
             AttemptEnd::Failed { class, answered, not_executed } => {
                 resent(request, attempt, outcome)

@@ -139,14 +139,13 @@ impl Router {
         places: &[usize],
         may_explore: bool,
     ) {
-        let Some(settings) = self.settings.get(request.profile) else { return };
         let Some(offered) = &mut request.offered else { return };
         let known = self.endpoints.len();
         let room = MOST_OFFERED.saturating_sub(offered.len());
         let new: Vec<usize> =
             places.iter().copied().filter(|place| *place < known).take(room).collect();
-        let candidates = self.candidates(now, &new, request.call.method);
-        let ranks = request.strategy.rank(settings, &candidates, may_explore, &mut self.ranking);
+        let by = (request.profile, request.strategy, request.call.method);
+        let ranks = self.rank_places(now, &new, by, may_explore);
         offered.extend(new);
         request.ranks.extend(ranks);
     }

@@ -1,11 +1,13 @@
 //! One endpoint: its settings and all that is known of it.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::breaker::{Breaker, Circuit};
 use super::config::{EndpointConfig, TierOrder};
 use super::limit::Limit;
-use super::metrics::Metrics;
+use super::method::MethodId;
+use super::metrics::{Gauge, Metrics};
 use super::rng::Rng;
 use super::time::{Timestamp, from_millis};
 
@@ -16,6 +18,8 @@ const ANSWERED_LATELY: Duration = Duration::from_mins(1);
 const REST: (f64, f64) = (2.0, 5.0);
 /// Longest rest after a row of attempts that were cut short.
 const REST_CAP: f64 = 60.0;
+/// Attempts under way that are watched one by one: more say nothing more.
+const WATCHED: usize = 16;
 
 /// One endpoint of a pool.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +40,8 @@ pub struct Endpoint {
     pub broken_bodies: u32,
     /// Attempts under way.
     pub in_flight: u32,
+    /// Some of them: when each was sent, and from when on it takes longer than it should.
+    pub(super) under_way: Vec<(Timestamp, Timestamp)>,
     /// Highest block number seen from it.
     pub head: Option<u64>,
     /// When it last gave an answer, unless it failed since.
@@ -127,6 +133,38 @@ impl Standing {
 }
 
 impl Endpoint {
+    /// An attempt begins.
+    pub(super) fn open(&mut self, now: Timestamp, method: MethodId) {
+        self.in_flight += 1;
+        let gauge = self.metrics.gauge_at(now, method).map(|(gauge, _)| gauge);
+        if let Some(far) = gauge.and_then(Gauge::far_ms)
+            && self.under_way.len() < WATCHED
+        {
+            self.under_way.push((now, now.after(from_millis(far))));
+        }
+    }
+
+    /// An attempt that was sent at `started` has ended.
+    pub(super) fn close(&mut self, started: Timestamp) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(place) = self.under_way.iter().position(|(sent, _)| *sent == started) {
+            // Their order is of no matter, and `remove` may panic.
+            if let Some(last) = self.under_way.pop()
+                && let Some(slot) = self.under_way.get_mut(place)
+            {
+                *slot = last;
+            }
+        }
+    }
+
+    /// How many attempts take longer than they should, and the age of the oldest.
+    pub(super) fn overdue_at(&self, now: Timestamp) -> (u32, Duration) {
+        let overdue = self.under_way.iter().filter(|(_, due)| *due <= now);
+        overdue.fold((0, Duration::ZERO), |(count, oldest), (sent, _)| {
+            (count + 1, oldest.max(now.since(*sent)))
+        })
+    }
+
     /// Notes an answer of any kind: the endpoint is alive.
     pub fn note_answer(&mut self, now: Timestamp) {
         self.answered_at = Some(now);

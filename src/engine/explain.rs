@@ -132,7 +132,7 @@ impl Router {
         let strategy = strategy.unwrap_or(settings.strategy);
         let candidates = self.candidates(now, &known.endpoints, method);
         let best = latency_weighted::best_latency(&settings.latency_weighted, &candidates);
-        let appraise = |candidate: &Candidate| match strategy {
+        let appraise = |place: usize, candidate: &Candidate| match strategy {
             Strategy::Fastest => (fastest::is_qualified(&settings.fastest, candidate), f64::NAN),
             Strategy::LatencyWeighted => {
                 let config = &settings.latency_weighted;
@@ -140,13 +140,18 @@ impl Router {
                 (latency_weighted::is_qualified(config, candidate), weight)
             }
             Strategy::LoadBalanced | Strategy::Priority => (true, 1.0),
+            // Ranked by what is expected now, which the mean does not tell.
+            Strategy::Adaptive => {
+                let expected = self.sight(now, place, method).expected_ms();
+                (expected.is_some(), 1.0 / expected.unwrap_or(f64::INFINITY))
+            }
         };
         let mut rows: Vec<Explanation> = known
             .endpoints
             .iter()
             .zip(&candidates)
             .filter_map(|(place, candidate)| {
-                let (qualified, weight) = appraise(candidate);
+                let (qualified, weight) = appraise(*place, candidate);
                 self.explanation(now, *place, method, candidate, (qualified, weight))
             })
             .collect();
@@ -260,7 +265,7 @@ fn order(rows: &mut [Explanation], strategy: Strategy) {
     sort_by(rows, |a, b| {
         let score = |row: &Explanation| match strategy {
             Strategy::Fastest => row.latency_ms.unwrap_or(f64::INFINITY),
-            Strategy::LatencyWeighted => -row.share,
+            Strategy::LatencyWeighted | Strategy::Adaptive => -row.share,
             Strategy::Priority => row.priority,
             Strategy::LoadBalanced => 0.0,
         };

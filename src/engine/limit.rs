@@ -5,6 +5,7 @@
 
 use core::time::Duration;
 
+use super::capacity::Capacity;
 use super::config::{Budget, RateLimitConfig};
 use super::time::{Timestamp, from_millis, times};
 
@@ -13,6 +14,8 @@ use super::time::{Timestamp, from_millis, times};
 pub struct Limit {
     /// Until when the provider asked us to stay away.
     pub until: Option<Timestamp>,
+    /// What the provider's own limit seems to be.
+    pub capacity: Capacity,
     bucket: Option<Bucket>,
 }
 

@@ -4,8 +4,9 @@ use core::time::Duration;
 
 use super::breaker::Circuit;
 use super::classify::{ErrorClass, Failure, Verdict, classify};
-use super::request::{Attempt, AttemptEnd, Request};
+use super::request::{Attempt, AttemptEnd, Conclusion, Request, Role};
 use super::router::{News, Router};
+use super::strategy::Strategy;
 use super::time::Timestamp;
 
 /// An attempt that is completed this much after its time belongs to a page that was frozen, or to a clock
@@ -17,6 +18,9 @@ const FROZEN_AFTER: Duration = Duration::from_secs(1);
 pub enum Outcome<'a> {
     /// A JSON-RPC result, or content.
     Success,
+    /// A JSON-RPC result that may mean no more than that the endpoint is behind: another attempt under way may
+    /// have a better one.
+    Doubtful,
     /// An answer that there is no such content: the endpoint works, and how fast it says no says nothing.
     Declined,
     /// An HTTP error, a JSON-RPC error, or both.
@@ -61,6 +65,9 @@ impl Router {
             if let Some(attempt) = request.attempts.get_mut(attempt) {
                 attempt.end = end;
             }
+            if end != AttemptEnd::Success && opened.role == Role::Hedge {
+                router.replace_hedge(now, request);
+            }
             router.settle_silence(now, request);
             router.decide(now, request, attempt, end, outcome);
             end.class()
@@ -80,7 +87,7 @@ impl Router {
         self.free_permits(attempt);
         let is_frozen = is_frozen(now, attempt);
         match outcome {
-            Outcome::Success => {
+            Outcome::Success | Outcome::Doubtful => {
                 self.praise(now, request, attempt, true);
                 AttemptEnd::Success
             }
@@ -115,6 +122,10 @@ impl Router {
             }
             Outcome::Offline => failed(ErrorClass::Network),
             Outcome::Abandoned => {
+                // Another was quicker: how long this one was silent is worth knowing.
+                if matches!(request.conclusion(), Some(Conclusion::Answer(_))) && !is_frozen {
+                    self.note_slow(now, request, attempt);
+                }
                 // Another gateway was quicker, though it was asked later: this one is asked last for a while.
                 if request.offered.is_some() && !is_frozen && now >= attempt.overdue_at {
                     self.rest(now, attempt);
@@ -135,7 +146,7 @@ impl Router {
         let rules = self.endpoints.get(attempt.endpoint).map(|e| e.config.error_rules.clone());
         let verdict = classify(failure, &rules.unwrap_or_default());
         if verdict.limits {
-            self.limit(now, attempt.endpoint, retry_after.or(verdict.retry_after));
+            self.limit(now, request, attempt, retry_after.or(verdict.retry_after));
         }
         match verdict.class {
             // The provider did its work: the answer is the chain's, or the caller's own fault.
@@ -176,7 +187,7 @@ impl Router {
 
     pub(super) fn free_permits(&mut self, attempt: &Attempt) {
         if let Some(endpoint) = self.endpoints.get_mut(attempt.endpoint) {
-            endpoint.in_flight = endpoint.in_flight.saturating_sub(1);
+            endpoint.close(attempt.started);
             if attempt.is_trial && attempt.generation == endpoint.breaker.generation() {
                 endpoint.breaker.end_trial(attempt.started.after(attempt.timeout));
             }
@@ -193,6 +204,9 @@ impl Router {
         endpoint.note_answer(now);
         if !attempt.counts {
             return;
+        }
+        if let Some(limit) = self.limits.get_mut(endpoint.group) {
+            limit.capacity.serve(attempt.had_no_room);
         }
         let Some(settings) = self.settings.get(endpoint.profile) else {
             return;
@@ -220,7 +234,11 @@ impl Router {
         if class != ErrorClass::Network {
             endpoint.answered_at = None;
         }
-        endpoint.metrics.record(request.call.method, |cell| cell.record_failure(now));
+        let taken = now.since(attempt.started);
+        endpoint.metrics.record(request.call.method, |cell| {
+            cell.record_failure(now);
+            cell.record_silence(taken);
+        });
         let config = &settings.breaker;
         if endpoint.breaker.on_failure(now, attempt.generation, class, config, jitter) {
             self.tell(News::Circuit { endpoint: attempt.endpoint, circuit: Circuit::Open });
@@ -233,7 +251,23 @@ impl Router {
         }
     }
 
-    fn limit(&mut self, now: Timestamp, place: usize, retry_after: Option<Duration>) {
+    /// An attempt that was stopped in favour of another.
+    fn note_slow(&mut self, now: Timestamp, request: &Request, attempt: &Attempt) {
+        let taken = now.since(attempt.started);
+        if let Some(endpoint) = self.endpoints.get_mut(attempt.endpoint).filter(|_| attempt.counts)
+        {
+            endpoint.metrics.record(request.call.method, |cell| cell.record_silence(taken));
+        }
+    }
+
+    fn limit(
+        &mut self,
+        now: Timestamp,
+        request: &Request,
+        attempt: &Attempt,
+        retry_after: Option<Duration>,
+    ) {
+        let place = attempt.endpoint;
         let Some(endpoint) = self.endpoints.get(place) else {
             return;
         };
@@ -243,7 +277,13 @@ impl Router {
         let Some(limit) = self.limits.get_mut(endpoint.group) else {
             return;
         };
-        if limit.mark(now, retry_after, &settings.rate_limit) {
+        if attempt.counts {
+            limit.capacity.refuse(now, attempt.started);
+        }
+        // What the model has learnt is a better guess than the default, which it never exceeds.
+        let is_adaptive = request.strategy == Strategy::Adaptive && settings.adaptive.pauses;
+        let guess = is_adaptive.then(|| limit.capacity.pause().min(settings.rate_limit.default));
+        if limit.mark(now, retry_after.or(guess), &settings.rate_limit) {
             let span = limit.until.map_or(Duration::ZERO, |until| until.since(now));
             self.tell(News::Limited { endpoint: place, span });
         }

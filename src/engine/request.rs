@@ -99,8 +99,20 @@ pub enum Conclusion {
     Aborted,
 }
 
+/// Why an attempt was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// To have an answer.
+    Main,
+    /// To have it from somebody else than one that is slow.
+    Hedge,
+    /// To learn of the endpoint, beside another: it goes on when the request has ended.
+    Probe,
+}
+
 /// One attempt.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is true or not of any attempt")]
 pub struct Attempt {
     /// Place of the endpoint.
     pub endpoint: usize,
@@ -114,6 +126,10 @@ pub struct Attempt {
     pub overdue_at: Timestamp,
     /// Whether it holds the endpoint's trial permit.
     pub is_trial: bool,
+    /// Why it was sent.
+    pub role: Role,
+    /// Whether the endpoint was expected to have no room for it.
+    pub had_no_room: bool,
     /// Whether breaker and metrics learn from it. Of the members of a batch only one speaks for the
     /// transport.
     pub counts: bool,
@@ -124,6 +140,12 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether it goes on when the request has ended, to be learnt from.
+    #[must_use]
+    pub fn runs_on(&self) -> bool {
+        self.is_trial || self.role == Role::Probe
+    }
+
     /// Whether it has not ended yet.
     #[must_use]
     pub fn is_in_flight(&self) -> bool {
@@ -181,6 +203,14 @@ pub struct Request {
     /// Rounds that are over.
     pub(super) rounds: u32,
     pub(super) pause_until: Option<Timestamp>,
+    /// An endpoint that is to be asked beside the first, to learn of it.
+    pub(super) probe: Option<usize>,
+    /// When a second attempt is to start beside those under way.
+    pub(super) hedge_at: Option<Timestamp>,
+    /// Second attempts so far.
+    pub(super) hedges: u32,
+    /// An attempt whose result is the answer if nobody has a better one.
+    pub(super) doubtful: Option<usize>,
     /// A place in an endpoint's budget, and its time.
     pub(super) reserved: Option<(usize, Timestamp)>,
     /// Attempts without an answer whose blame waits until it is known that the network works.
@@ -212,6 +242,12 @@ impl Request {
     #[must_use]
     pub fn is_in_flight(&self) -> bool {
         self.attempts.iter().any(Attempt::is_in_flight)
+    }
+
+    /// Whether a second attempt is owed to it: a trial is under way, or content is looked for.
+    pub(super) fn has_stand_in(&self) -> bool {
+        let is_trial = |attempt: &Attempt| attempt.is_in_flight() && attempt.is_trial;
+        self.offered.is_some() || self.attempts.iter().any(|a| is_trial(a) && a.role == Role::Main)
     }
 
     /// Failures of one class.
@@ -279,97 +315,4 @@ fn is_passing(class: Option<ErrorClass>) -> bool {
             ErrorClass::Server | ErrorClass::Network | ErrorClass::Timeout | ErrorClass::RateLimit
         )
     )
-}
-
-/// The requests under way, by handle. A handle names a place and its generation, so that a stale one is
-/// refused instead of reaching another request.
-#[derive(Clone, Debug, Default)]
-pub struct Requests {
-    slots: Vec<Slot>,
-    free: Vec<usize>,
-    cursor: usize,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Slot {
-    generation: u32,
-    request: Option<Request>,
-}
-
-/// Bits of a handle that name the place.
-const PLACE_BITS: u32 = 18;
-
-impl Requests {
-    /// Takes a request in; `None` if a quarter of a million are under way.
-    pub(super) fn insert(&mut self, request: Request) -> Option<u32> {
-        let place = self.free.pop().unwrap_or(self.slots.len());
-        if place >> PLACE_BITS != 0 {
-            return None;
-        }
-        if place == self.slots.len() {
-            self.slots.push(Slot::default());
-        }
-        let slot = self.slots.get_mut(place)?;
-        slot.request = Some(request);
-        Some(u32::try_from(place).ok()? | (slot.generation << PLACE_BITS))
-    }
-
-    /// The request of a handle.
-    #[must_use]
-    pub fn get(&self, handle: u32) -> Option<&Request> {
-        let slot = self.slots.get(place(handle))?;
-        slot.request.as_ref().filter(|_| is_current(slot, handle))
-    }
-
-    /// Takes a request out to work on it; [`Requests::put`] brings it back.
-    pub(super) fn take(&mut self, handle: u32) -> Option<Request> {
-        let slot = self.slots.get_mut(place(handle)).filter(|slot| is_current(slot, handle))?;
-        slot.request.take()
-    }
-
-    pub(super) fn put(&mut self, handle: u32, request: Request) {
-        if let Some(slot) = self.slots.get_mut(place(handle)) {
-            slot.request = Some(request);
-        }
-    }
-
-    /// Frees the place of a request.
-    pub(super) fn remove(&mut self, handle: u32) {
-        if let Some(slot) = self.slots.get_mut(place(handle))
-            && is_current(slot, handle)
-        {
-            slot.request = None;
-            slot.generation = slot.generation.wrapping_add(1);
-            self.free.push(place(handle));
-        }
-    }
-
-    /// Number of requests under way.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// Whether none is under way.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The handle of the next place in turn, for finding lost requests a little at a time.
-    pub(super) fn patrol(&mut self) -> Option<u32> {
-        self.cursor = if self.cursor < self.slots.len() { self.cursor } else { 0 };
-        let place = self.cursor;
-        self.cursor += 1;
-        let slot = self.slots.get(place).filter(|slot| slot.request.is_some())?;
-        Some(u32::try_from(place).ok()? | (slot.generation << PLACE_BITS))
-    }
-}
-
-fn place(handle: u32) -> usize {
-    (handle & ((1 << PLACE_BITS) - 1)) as usize
-}
-
-fn is_current(slot: &Slot, handle: u32) -> bool {
-    (slot.generation << PLACE_BITS) >> PLACE_BITS == handle >> PLACE_BITS
 }

@@ -23,10 +23,11 @@ use super::config::Settings;
 use super::endpoint::{Endpoint, Standing};
 use super::limit::Limit;
 use super::method::{MethodId, Methods, Safety};
-use super::request::{Attempt, AttemptEnd, Call, Request, Requests, Step};
+use super::request::{Attempt, AttemptEnd, Call, Request, Role, Step};
+use super::requests::Requests;
 use super::rng::Rng;
 use super::setup::Pool;
-use super::strategy::{Candidate, Rank};
+use super::strategy::{Candidate, Rank, Strategy};
 use super::time::Timestamp;
 
 /// Default bounds of attempts per request.
@@ -120,6 +121,7 @@ impl Router {
         let now = self.observe(now);
         self.expire_lost(now);
         let request = self.open_request(now, call)?;
+        self.save_for_hedges(request.profile, call.pool);
         self.requests.insert(request)
     }
 
@@ -151,6 +153,10 @@ impl Router {
             round_start: 0,
             rounds: 0,
             pause_until: None,
+            probe: None,
+            hedge_at: None,
+            hedges: 0,
+            doubtful: None,
             reserved: None,
             silent: Vec::new(),
             conclusion: None,
@@ -168,7 +174,14 @@ impl Router {
     /// A second attempt beside one that is slow; `None` if there is nobody to ask.
     pub fn backup(&mut self, now: Timestamp, handle: u32) -> Option<Step> {
         let now = self.observe(now);
-        self.with_request(handle, |router, request| router.open_backup(now, request)).flatten()
+        self.with_request(handle, |router, request| {
+            if request.has_stand_in() {
+                router.open_backup(now, request)
+            } else {
+                router.open_second(now, request)
+            }
+        })
+        .flatten()
     }
 
     /// Lets a request share an attempt that another one has opened on `endpoint`, as the members of a
@@ -278,23 +291,43 @@ impl Router {
             .collect()
     }
 
-    fn rank(&mut self, now: Timestamp, call: &Call) -> Vec<Rank> {
+    pub(super) fn rank(&mut self, now: Timestamp, call: &Call) -> Vec<Rank> {
         let Some(pool) = self.pools.get(call.pool) else {
             return Vec::new();
         };
-        let candidates = self.candidates(now, &pool.endpoints, call.method);
+        let first = pool.endpoints.iter().position(|place| Some(*place) == call.first);
         let Some(settings) = self.settings.get(pool.profile_place) else {
             return Vec::new();
         };
         let safety = self.methods.get(call.method).map(|method| method.safety);
         let may_explore = safety == Some(Safety::Safe) && call.first.is_none();
         let strategy = call.strategy.unwrap_or(settings.strategy);
-        let mut ranks = strategy.rank(settings, &candidates, may_explore, &mut self.ranking);
-        let first = pool.endpoints.iter().position(|place| Some(*place) == call.first);
+        let mut ranks = self.rank_places(
+            now,
+            &pool.endpoints.clone(),
+            (pool.profile_place, strategy, call.method),
+            may_explore,
+        );
         if let Some(rank) = first.and_then(|first| ranks.get_mut(first)) {
             *rank = Rank { group: 0, score: f64::NEG_INFINITY };
         }
         ranks
+    }
+
+    /// Ranks endpoints by a strategy of a profile for a method.
+    pub(super) fn rank_places(
+        &mut self,
+        now: Timestamp,
+        places: &[usize],
+        (profile, strategy, method): (usize, Strategy, MethodId),
+        may_explore: bool,
+    ) -> Vec<Rank> {
+        if strategy == Strategy::Adaptive {
+            return self.rank_adaptive(now, places, method);
+        }
+        let candidates = self.candidates(now, places, method);
+        let Some(settings) = self.settings.get(profile) else { return Vec::new() };
+        strategy.rank(settings, &candidates, may_explore, &mut self.ranking)
     }
 
     /// Looks at one request and frees it if its host vanished: bounded work per call, and no leak.
@@ -330,12 +363,18 @@ impl Router {
             had_full_time: timeout >= request.hint,
             overdue_at: now.after(timeout.min(request.patience(now))),
             is_trial: false,
+            role: Role::Main,
+            had_no_room: false,
             counts,
             generation: 0,
             end: AttemptEnd::InFlight,
         };
+        let group = self.endpoints.get(place).map(|endpoint| endpoint.group);
+        if let Some(limit) = group.and_then(|group| self.limits.get_mut(group)).filter(|_| counts) {
+            attempt.had_no_room = limit.capacity.send(now);
+        }
         if let Some(endpoint) = self.endpoints.get_mut(place) {
-            endpoint.in_flight += 1;
+            endpoint.open(now, request.call.method);
             let circuit = endpoint.breaker.circuit_at(now);
             if counts && circuit != Circuit::Closed {
                 attempt.is_trial = true;

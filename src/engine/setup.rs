@@ -10,6 +10,8 @@ use super::config::{ConfigError, EndpointConfig, Settings};
 use super::endpoint::Endpoint;
 use super::limit::Limit;
 use super::router::Router;
+use super::time::Timestamp;
+use super::{adapt, hedge};
 
 /// A set of endpoints that serve the same chain for one profile.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,11 @@ pub struct Pool {
     pub endpoints: Vec<usize>,
     /// Whether it has no endpoints of its own: each request brings a list, as content gateways come and go.
     pub(super) is_content: bool,
+    /// Second attempts saved up.
+    pub(super) hedges: f64,
+    /// Probes saved up, and since when.
+    pub(super) probes: f64,
+    pub(super) probes_at: Timestamp,
 }
 
 impl Router {
@@ -45,6 +52,9 @@ impl Router {
             profile_place,
             endpoints: Vec::new(),
             is_content: false,
+            hedges: hedge::SAVED,
+            probes: adapt::PROBES_SAVED,
+            probes_at: Timestamp::ZERO,
         });
         self.pools.len() - 1
     }

@@ -29,6 +29,11 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    /// Whether it is closed, rested and not limited.
+    pub(super) fn is_ready(&self) -> bool {
+        self.order.tier == 1
+    }
+
     /// Whether the limit that lasts longest is the configured budget.
     pub(super) fn is_budget(&self) -> bool {
         self.standing.budget_at > self.standing.limited_until
@@ -80,9 +85,26 @@ pub(super) struct Survey {
 impl Router {
     /// One pass over the pool.
     pub(super) fn survey(&self, now: Timestamp, request: &Request) -> Survey {
+        self.survey_those(now, request, |_| true)
+    }
+
+    /// One pass over those whose origin has no attempt of the request under way.
+    pub(super) fn survey_elsewhere(&self, now: Timestamp, request: &Request) -> Survey {
+        let group_of = |place: usize| self.endpoints.get(place).map(|endpoint| endpoint.group);
+        let in_flight = || request.attempts.iter().filter(|attempt| attempt.is_in_flight());
+        self.survey_those(now, request, |group| {
+            !in_flight().any(|attempt| group_of(attempt.endpoint) == Some(group))
+        })
+    }
+
+    fn survey_those(
+        &self,
+        now: Timestamp,
+        request: &Request,
+        may_ask: impl Fn(usize) -> bool,
+    ) -> Survey {
         let mut survey = Survey::default();
         let Some(settings) = self.settings.get(request.profile) else { return survey };
-        let method = self.methods.get(request.call.method).map_or("", |method| &method.name);
         let prefers_ahead = request.count(ErrorClass::BlockMissing) > 0;
         for (position, place) in self.places(request).iter().copied().enumerate() {
             let is_asked_for = request.call.only.is_none_or(|only| only == place);
@@ -90,6 +112,9 @@ impl Router {
                 continue;
             }
             let Some(endpoint) = self.endpoints.get(place) else { continue };
+            if !may_ask(endpoint.group) {
+                continue;
+            }
             let standing = Standing::read(endpoint, self.limits.get(endpoint.group), now);
             let tier = match standing.tier(settings.tier_order) {
                 Some(tier) => tier,
@@ -101,7 +126,7 @@ impl Router {
             };
             let free_at = standing.free_at();
             let order = Order {
-                unsuitable: is_unsuitable(now, request, endpoint, method),
+                unsuitable: self.is_unsuitable(now, request, endpoint),
                 tier,
                 free: free_at.max(standing.resting_until).unwrap_or(Timestamp::ZERO),
                 behind: if prefers_ahead { u64::MAX - endpoint.head.unwrap_or(0) } else { 0 },
@@ -110,6 +135,24 @@ impl Router {
             survey.note(Choice { place, order, free_at, standing });
         }
         survey
+    }
+
+    /// Whether it is known that an endpoint cannot serve the request. It is still asked when all are unsuitable:
+    /// the settings may be out of date.
+    pub(super) fn is_unsuitable(
+        &self,
+        now: Timestamp,
+        request: &Request,
+        endpoint: &Endpoint,
+    ) -> bool {
+        let cell = endpoint.metrics.of(request.call.method);
+        let is_refused = cell.is_some_and(|cell| cell.is_refused_at(now));
+        let spans_too_much = match (request.call.block_span, endpoint.config.max_block_range) {
+            (Some(span), Some(most)) => span > most,
+            _ => false,
+        };
+        let method = self.methods.get(request.call.method);
+        is_refused || spans_too_much || method.is_some_and(|method| endpoint.refuses(&method.name))
     }
 
     /// Whether every endpoint that may answer is limited.
@@ -181,18 +224,6 @@ impl Survey {
             self.last_resort = Some((place, at));
         }
     }
-}
-
-/// Whether it is known that an endpoint cannot serve the request. It is still asked when all are unsuitable:
-/// the settings may be out of date.
-fn is_unsuitable(now: Timestamp, request: &Request, endpoint: &Endpoint, method: &str) -> bool {
-    let cell = endpoint.metrics.of(request.call.method);
-    let is_refused = cell.is_some_and(|cell| cell.is_refused_at(now));
-    let spans_too_much = match (request.call.block_span, endpoint.config.max_block_range) {
-        (Some(span), Some(most)) => span > most,
-        _ => false,
-    };
-    is_refused || spans_too_much || endpoint.refuses(method)
 }
 
 fn keep_better(kept: &mut Option<Choice>, choice: &Choice) {

@@ -12,7 +12,7 @@ use crate::engine::classify::retry_after::retry_after;
 use crate::engine::method::MethodId;
 use crate::engine::outcome::Outcome;
 use crate::engine::raw_tx;
-use crate::engine::request::{Call, Conclusion, Request, Step};
+use crate::engine::request::{Attempt, Call, Conclusion, Request, Step};
 use crate::engine::router::Router;
 use crate::engine::strategy::Strategy;
 use crate::engine::time::{HostClock, Timestamp, from_millis, millis};
@@ -145,6 +145,14 @@ impl Engine {
         this.router.complete(now, handle, attempt, outcome);
     }
 
+    /// Closes an attempt with a result that may mean no more than that the provider is behind, as `null` for a
+    /// receipt: it is the answer only if no other attempt under way has a better one.
+    pub fn doubt(&self, now: f64, handle: u32, attempt: usize) {
+        let this = &mut *self.inner();
+        let now = this.clock.at(now);
+        this.router.complete(now, handle, attempt, Outcome::Doubtful);
+    }
+
     /// Closes an attempt with an HTTP or JSON-RPC error; returns its class.
     #[expect(clippy::too_many_arguments, reason = "an object would cost more than the call")]
     pub fn fail(
@@ -193,13 +201,14 @@ impl Engine {
         this.router.abort(now, handle);
     }
 
-    /// Whether an attempt is the trial of a recovered endpoint.
+    /// Whether an attempt goes on when its request has ended, to be learnt from: the trial of a recovered
+    /// endpoint, or a probe.
     #[wasm_bindgen(js_name = isTrial)]
     #[must_use]
     pub fn is_trial(&self, handle: u32, attempt: usize) -> bool {
         let this = self.inner();
         let attempts = this.router.request(handle).map(Request::attempts);
-        attempts.and_then(|attempts| attempts.get(attempt)).is_some_and(|attempt| attempt.is_trial)
+        attempts.and_then(|attempts| attempts.get(attempt)).is_some_and(Attempt::runs_on)
     }
 
     /// Lets a request go.
@@ -215,7 +224,8 @@ impl Engine {
         self.inner().router.open_requests()
     }
 
-    /// The strategy of a request: 0 `load_balanced`, 1 `fastest`, 2 `latency_weighted`, 3 `priority`.
+    /// The strategy of a request: 0 `load_balanced`, 1 `fastest`, 2 `latency_weighted`, 3 `priority`,
+    /// 4 `adaptive`.
     #[wasm_bindgen(js_name = strategyOf)]
     #[must_use]
     pub fn strategy_of(&self, handle: u32) -> u32 {
@@ -345,6 +355,7 @@ pub(super) fn strategy_of(number: u32) -> Option<Strategy> {
         1 => Some(Strategy::Fastest),
         2 => Some(Strategy::LatencyWeighted),
         3 => Some(Strategy::Priority),
+        4 => Some(Strategy::Adaptive),
         _ => None,
     }
 }

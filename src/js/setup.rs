@@ -40,6 +40,19 @@ impl Engine {
         refusal(settings.map_or(Ok(()), |settings| settings.set(path, value)))
     }
 
+    /// Lets a method of a profile have second attempts beside slow ones; without any, all that may be repeated
+    /// have them. A number of the setting `hedge` has to be set before.
+    #[wasm_bindgen(js_name = hedgeMethod)]
+    pub fn hedge_method(&self, profile: usize, method: &str) {
+        let this = &mut *self.inner();
+        let method = this.router.method(method);
+        if let Some(settings) = this.router.settings_mut(profile)
+            && let Some(hedge) = &mut settings.hedge
+        {
+            hedge.methods.push(method);
+        }
+    }
+
     /// Adds a chain to a profile. Names stay in the shell.
     #[wasm_bindgen(js_name = addPool)]
     #[must_use]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use waypost::engine::breaker::Circuit;
 use waypost::engine::classify::ErrorClass;
-use waypost::engine::config::{Budget, Settings};
+use waypost::engine::config::{Budget, HedgeConfig, Settings};
 use waypost::engine::outcome::Outcome;
 use waypost::engine::request::{AttemptEnd, Call, Conclusion, Step};
 use waypost::engine::router::Router;
@@ -48,7 +48,7 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         6 => (
             0..METHODS.len(),
-            0_usize..5,
+            0_usize..6,
             prop::option::weighted(0.3, 0_u64..20_000),
             prop::option::weighted(0.25, 0..ENDPOINTS + 1),
         )
@@ -105,7 +105,8 @@ pub(crate) fn faults(wanted: &'static str, seed: u64, ops: &[Op]) -> Faults {
 
 fn pool(seed: u64) -> Router {
     let mut router = Router::new(seed);
-    let profile = router.add_profile(Settings::default());
+    let hedge = seed.is_multiple_of(2).then(HedgeConfig::default);
+    let profile = router.add_profile(Settings { hedge, ..Settings::default() });
     let pool = router.add_pool(profile, "default", "ethereum");
     for place in 0..ENDPOINTS {
         let mut config = config(place);
@@ -163,6 +164,7 @@ impl Machine {
                     Ranking::Fastest,
                     Ranking::LatencyWeighted,
                     Ranking::Priority,
+                    Ranking::Adaptive,
                 ]
                 .get(ranking)
                 .copied();

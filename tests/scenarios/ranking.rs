@@ -231,9 +231,13 @@ fn a_rider_does_not_take_the_trial_s_permit_nor_end_it() {
 
 #[test]
 fn a_cold_pool_with_one_endpoint_works_with_every_strategy() {
-    for strategy in
-        [Strategy::LoadBalanced, Strategy::Fastest, Strategy::LatencyWeighted, Strategy::Priority]
-    {
+    for strategy in [
+        Strategy::LoadBalanced,
+        Strategy::Fastest,
+        Strategy::LatencyWeighted,
+        Strategy::Priority,
+        Strategy::Adaptive,
+    ] {
         let mut world = ranked(strategy, &[5]);
         assert_eq!(world.path("eth_call"), (vec![0], Conclusion::Answer(0)));
         world.serve(0, |_| opaque());

@@ -318,7 +318,7 @@ impl World {
         let (after, what) = if hangs { (timeout, What::Hang) } else { (reply.after, reply.what) };
         let key = self.schedule(at.after(after), Event::Reply { run, attempt });
         let attempts = self.router.request(self.runs[run].handle).expect("under way").attempts();
-        let flight = Flight { reply: key, what, is_trial: attempts[attempt].is_trial };
+        let flight = Flight { reply: key, what, is_trial: attempts[attempt].runs_on() };
         self.runs[run].under_way.insert(attempt, flight);
         if let Some(delay) = backup_after {
             self.later(run, at.after(delay), Event::Backup { run });

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::classify::{ErrorClass, Rule};
+use super::method::MethodId;
 use super::strategy::Strategy;
 use super::time::{from_millis, millis};
 
@@ -126,6 +127,47 @@ pub struct LatencyWeightedConfig {
     pub min_success_rate: f64,
 }
 
+/// Second attempts beside slow ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HedgeConfig {
+    /// Share of the answers that come before the second attempt. 0.5 to 0.999, default 0.95.
+    pub quantile: f64,
+    /// Second attempts per request, on the average. 0 to 1, default 0.05.
+    pub budget: f64,
+    /// Such attempts for one request. 1 to 3, default 1.
+    pub max_extra: u32,
+    /// The methods that have them; empty for all that may be repeated. Raw transactions have to be named.
+    pub methods: Vec<MethodId>,
+}
+
+impl Default for HedgeConfig {
+    fn default() -> Self {
+        Self { quantile: 0.95, budget: 0.05, max_extra: 1, methods: Vec::new() }
+    }
+}
+
+/// The parts of `adaptive`, each of which the simulator can leave out to show what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is there or is not")]
+pub struct AdaptiveParts {
+    /// What is usual instead of the mean.
+    pub gauge: bool,
+    /// Attempts under way beyond their time.
+    pub overdue: bool,
+    /// Learnt limits.
+    pub capacity: bool,
+    /// Short pauses after refusals that name no time.
+    pub pauses: bool,
+    /// Probes beside requests.
+    pub probes: bool,
+}
+
+impl Default for AdaptiveParts {
+    fn default() -> Self {
+        Self { gauge: true, overdue: true, capacity: true, pauses: true, probes: true }
+    }
+}
+
 /// Whether health or quota comes first among endpoints that are not quite well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TierOrder {
@@ -145,6 +187,10 @@ pub struct Settings {
     pub fastest: FastestConfig,
     /// Settings of `latency_weighted`.
     pub latency_weighted: LatencyWeightedConfig,
+    /// Parts of `adaptive`.
+    pub adaptive: AdaptiveParts,
+    /// Second attempts beside slow ones; `None` for none.
+    pub hedge: Option<HedgeConfig>,
     /// Breaker settings.
     pub breaker: BreakerConfig,
     /// Rate-limit memory.
@@ -171,6 +217,8 @@ impl Default for Settings {
                 min_calls: 3,
                 min_success_rate: 0.85,
             },
+            adaptive: AdaptiveParts::default(),
+            hedge: None,
             breaker: BreakerConfig::DEFAULT,
             rate_limit: RateLimitConfig::DEFAULT,
             deadline: None,

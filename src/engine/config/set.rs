@@ -44,7 +44,7 @@ fn whole(value: f64) -> u32 {
 type Put = fn(&mut Settings, f64);
 
 /// Every number of a profile: its path, its range, its place.
-static FIELDS: [(&str, f64, f64, Put); 21] = [
+static FIELDS: [(&str, f64, f64, Put); 24] = [
     ("deadlineMs", 1.0, DAY_MS, |s, v| s.deadline = Some(from_millis(v))),
     ("attemptTimeoutMs", 1.0, DAY_MS, |s, v| s.attempt_timeout = Some(from_millis(v))),
     ("maxAttempts", 1.0, 64.0, |s, v| s.max_attempts = Some(whole(v))),
@@ -76,6 +76,10 @@ static FIELDS: [(&str, f64, f64, Put); 21] = [
     ("circuitBreaker.maxRecoveryMs", 10.0, DAY_MS, |s, v| s.breaker.max_recovery = from_millis(v)),
     ("circuitBreaker.successThreshold", 1.0, 100.0, |s, v| s.breaker.success_threshold = whole(v)),
     ("circuitBreaker.jitter", 0.0, 1.0, |s, v| s.breaker.jitter = v),
+    // Any of these turns hedging on.
+    ("hedge.quantile", 0.5, 0.999, |s, v| s.hedge.get_or_insert_default().quantile = v),
+    ("hedge.budget", 0.0, 1.0, |s, v| s.hedge.get_or_insert_default().budget = v),
+    ("hedge.maxExtra", 1.0, 3.0, |s, v| s.hedge.get_or_insert_default().max_extra = whole(v)),
 ];
 
 impl Settings {
@@ -150,6 +154,9 @@ mod tests {
             ("circuitBreaker.maxRecoveryMs", 10.0, DAY_MS),
             ("circuitBreaker.successThreshold", 1.0, 100.0),
             ("circuitBreaker.jitter", 0.0, 1.0),
+            ("hedge.quantile", 0.5, 0.999),
+            ("hedge.budget", 0.0, 1.0),
+            ("hedge.maxExtra", 1.0, 3.0),
         ] {
             let mut settings = Settings::default();
             assert_eq!(settings.set(path, min), Ok(()), "{path}");

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::gauge::Gauge;
 use crate::engine::sort::sort_by;
 use crate::engine::time::{Timestamp, micros};
 
@@ -41,6 +42,8 @@ impl Outcome {
 /// Outcomes of one endpoint with one method.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
+    /// What is usual.
+    pub gauge: Gauge,
     ring: [Outcome; RING],
     next: u8,
     len: u8,
@@ -71,6 +74,7 @@ impl Cell {
         let Some(latency) = latency else { return };
         let taken = u32::try_from(micros(latency)).unwrap_or(FAILED - 1).min(FAILED - 1);
         self.push(Outcome { at: tick(now), packed: taken });
+        self.gauge.record(taken);
         self.average(taken);
     }
 
@@ -85,6 +89,12 @@ impl Cell {
     pub fn record_failure(&mut self, now: Timestamp) {
         self.touch(now);
         self.push(Outcome { at: tick(now), packed: FAILED });
+        self.gauge.fail();
+    }
+
+    /// Takes note of an attempt that gave no answer for so long, and was stopped or failed.
+    pub fn record_silence(&mut self, taken: Duration) {
+        self.gauge.censor(u32::try_from(micros(taken)).unwrap_or(u32::MAX));
     }
 
     /// Remembers that the endpoint does not know the method.
@@ -185,6 +195,7 @@ impl Cell {
             last_used: self.last_used.max(others.last_used),
             refused_at: self.refused_at,
             total: self.total,
+            gauge: if self.gauge.usual_ms().is_some() { self.gauge } else { others.gauge },
             ..Self::default()
         };
         for outcome in outcomes {
@@ -203,6 +214,9 @@ impl Cell {
         let silence = self.last_used.map_or(Duration::MAX, |last| now.since(last));
         if silence > STALE_AFTER {
             self.mean_micros = None;
+            self.gauge = Gauge::default();
+        } else {
+            self.gauge.wake(silence);
         }
         self.last_used = Some(now);
         self.total = self.total.saturating_add(1);

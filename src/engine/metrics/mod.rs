@@ -15,6 +15,9 @@
 //! **Cost** constant per outcome; a percentile sorts at most 32 numbers.
 
 mod cell;
+mod gauge;
+
+use core::time::Duration;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,6 +26,7 @@ use super::method::{METHOD_CAPACITY, MethodId};
 use super::time::Timestamp;
 
 pub use cell::{Cell, Reading, STALE_AFTER};
+pub use gauge::{Gauge, HALF_LIFE};
 
 /// What others told of an endpoint.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,6 +108,17 @@ impl Metrics {
     pub fn read_at(&self, now: Timestamp, method: MethodId) -> Reading {
         let own = self.of(method).map(|cell| cell.read_at(now)).unwrap_or_default();
         if own.calls > 0 { own } else { self.all.read_at(now) }
+    }
+
+    /// What is usual with a method, or over all methods where nothing fresh is known of it, and since when
+    /// nothing was heard.
+    #[must_use]
+    pub fn gauge_at(&self, now: Timestamp, method: MethodId) -> Option<(&Gauge, Duration)> {
+        let fresh = |cell: &Cell| cell.last_used().is_some_and(|at| now.since(at) <= STALE_AFTER);
+        let known = |cell: &&Cell| fresh(cell) && cell.gauge.usual_ms().is_some();
+        let cell =
+            self.of(method).filter(known).or_else(|| Some(&self.all).filter(|all| fresh(all)))?;
+        Some((&cell.gauge, now.since(cell.last_used()?)))
     }
 
     fn cell_mut(&mut self, method: MethodId) -> Option<&mut Cell> {

@@ -11,6 +11,7 @@ use super::config::Settings;
 use super::metrics::Reading;
 use super::rng::Rng;
 
+pub mod adaptive;
 pub mod fastest;
 pub mod latency_weighted;
 
@@ -26,6 +27,8 @@ pub enum Strategy {
     LatencyWeighted,
     /// Ascending configured priority.
     Priority,
+    /// Smallest expected time; ranked by [`adaptive::rank`], which sees more than a [`Candidate`].
+    Adaptive,
 }
 
 /// What a strategy sees of an endpoint.
@@ -70,7 +73,7 @@ impl Strategy {
     ) -> Vec<Rank> {
         let best = latency_weighted::best_latency(&settings.latency_weighted, candidates);
         let rank = |candidate: &Candidate| match self {
-            Self::LoadBalanced => Rank { group: 1, score: rng.unit() },
+            Self::LoadBalanced | Self::Adaptive => Rank { group: 1, score: rng.unit() },
             Self::Priority => Rank { group: 1, score: candidate.priority },
             Self::Fastest => fastest::rank(&settings.fastest, candidate, rng),
             Self::LatencyWeighted => {
