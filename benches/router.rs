@@ -17,10 +17,11 @@ use waypost::engine::strategy::Strategy;
 use waypost::engine::time::Timestamp;
 
 const SIZES: [u64; 4] = [3, 10, 100, 1_000];
-const STRATEGIES: [(&str, Strategy); 3] = [
+const STRATEGIES: [(&str, Strategy); 4] = [
     ("load_balanced", Strategy::LoadBalanced),
     ("fastest", Strategy::Fastest),
     ("latency_weighted", Strategy::LatencyWeighted),
+    ("adaptive", Strategy::Adaptive),
 ];
 /// Calls that fill an endpoint's window of outcomes.
 const WARM_CALLS: u64 = 32;

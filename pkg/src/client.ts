@@ -5,16 +5,18 @@ import { runBatch } from './batch.js';
 import type { Member } from './batch.js';
 import { spanOf } from './choice.js';
 import { Core } from './core.js';
-import { engineClass, NONE, strategyWords } from './engine.js';
+import { engineClass, maySharePromises, NONE, strategyWords } from './engine.js';
 import type { Engine } from './engine.js';
 import { abortError, RpcError, WaypostError } from './errors.js';
 import { readExplanations, readStatus } from './report.js';
 import { exportState, importState } from './state.js';
+import { parseJson } from './json.js';
 import { checkClientOptions, checkRequestOptions } from './options.js';
 import { describe } from './refusal.js';
 import { provideInternals } from './internals.js';
 import type { RawCall } from './internals.js';
 import { emptyMeta, envelope } from './response.js';
+import { Reuse } from './reuse.js';
 import { RpcErrand } from './rpc-errand.js';
 import { run } from './run.js';
 import type { Ending, Payload, Route } from './ticket.js';
@@ -62,6 +64,7 @@ export interface ChainProvider {
 export class RpcClient {
   readonly #core: Core;
   readonly #parse: ParseMode;
+  readonly #reuse: Reuse | undefined;
 
   /** The same as {@link createRpcClient}. */
   constructor(options: RpcClientOptions) {
@@ -72,6 +75,10 @@ export class RpcClient {
     };
     this.#core = new Core(make, options.fetch, options.now ?? (() => performance.now()));
     this.#parse = options.parse ?? 'json';
+    const { singleFlight = false, cache = false } = options;
+    if (singleFlight || cache !== false) {
+      this.#reuse = new Reuse(singleFlight && maySharePromises(), cache === true ? {} : cache || undefined, this.#core.clock);
+    }
     provideInternals(this, {
       core: this.#core,
       resolve: (wanted) => void this.#route({ method: '' }, wanted),
@@ -93,9 +100,28 @@ export class RpcClient {
     if (options !== NO_OPTIONS) checkRequestOptions(options);
     const payload = this.#payload(request, options.parse);
     const route = this.#route(request, options);
+    const answer = this.#reuse === undefined ? this.#ask(route, payload, options) : this.#reused(this.#reuse, route, payload, options);
+    return (await answer) as T;
+  }
+
+  async #ask(route: Route, payload: Payload, options: RequestOptions): Promise<unknown> {
     const ticket = Ticket.open(this.#core, route);
     const ending = await this.#confirm(ticket, await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal), payload, options);
-    return this.#settle(ticket, ending, payload, options.signal) as T;
+    return this.#settle(ticket, ending, payload, options.signal);
+  }
+
+  /** Asks, or takes the answer of an equal request. Whoever names a provider wants to hear that one. */
+  async #reused(reuse: Reuse, route: Route, payload: Payload, options: RequestOptions): Promise<unknown> {
+    const core = this.#core;
+    const { method, pool, chooser } = route;
+    const isSafe = options.provider === undefined && chooser === undefined && core.mend(() => core.engine.isSafe(core.method(method)));
+    if (!isSafe) return this.#ask(route, payload, options);
+    const wanted = payload.body.slice(payload.body.indexOf('"method"'));
+    const ask = (signal: AbortSignal | undefined): Promise<string> =>
+      this.#ask(route, { ...payload, mode: 'raw' }, signal ? { ...options, signal } : options) as Promise<string>;
+    const key = `${pool.place} ${options.deadlineMs ?? ''} ${wanted}`;
+    const text = await reuse.call({ key, method, signal: options.signal, ask });
+    return payload.mode === 'raw' ? text : parseJson(text, payload.mode);
   }
 
   /**

@@ -59,7 +59,7 @@ export function classNumber(word: AttemptClass): number {
 /** Every class that an error rule may name. */
 export const classNames: readonly AttemptClass[] = CLASSES;
 
-const STRATEGIES: readonly StrategyName[] = ['load_balanced', 'fastest', 'latency_weighted', 'priority'];
+const STRATEGIES: readonly StrategyName[] = ['load_balanced', 'fastest', 'latency_weighted', 'priority', 'adaptive'];
 
 /** The words that a strategy may be written as. */
 export const strategyWords: readonly string[] = [...STRATEGIES, 'round_robin'];
@@ -88,6 +88,8 @@ export interface Engine {
   addProfile(strategy: number, unlimitedFirst: boolean): number;
   /** The range that the value is out of; empty if it is within. */
   setProfile(profile: number, path: string, value: number): Float64Array;
+  /** Without any, all methods that may be repeated are hedged. */
+  hedgeMethod(profile: number, method: string): void;
   addPool(profile: number): number;
   addEndpoint(pool: number, group: string): number;
   /** As {@link Engine.setProfile}. */
@@ -95,6 +97,8 @@ export interface Engine {
   refuse(endpoint: number, method: string): void;
   addRule(endpoint: number, code: number, status: number, texts: string, errorClass: number): void;
   method(name: string): number;
+  /** Whether it may be repeated. */
+  isSafe(method: number): boolean;
   begin(
     now: number,
     pool: number,
@@ -111,6 +115,8 @@ export interface Engine {
   /** Of the last step. */
   detail(which: number): number;
   succeed(now: number, handle: number, attempt: number, isDeclined: boolean): void;
+  /** A result that is the answer only if nobody under way has a better one. */
+  doubt(now: number, handle: number, attempt: number): void;
   fail(
     now: number,
     handle: number,
@@ -162,11 +168,20 @@ export interface EngineClass {
 
 let instantiate: (() => EngineClass) | undefined;
 let current: EngineClass | undefined;
+let mayShare = true;
 
-/** Called once by the entry that has the wasm module. Every call of `make` makes an instance of it. */
-export function provideEngine(make: () => EngineClass): void {
+/**
+ * Called once by the entry that has the wasm module. Every call of `make` makes an instance of it.
+ *
+ * @param isIsolated whether requests must not wait for each other's promises, as in Workers
+ */
+export function provideEngine(make: () => EngineClass, isIsolated = false): void {
   instantiate = make;
+  mayShare = !isIsolated;
 }
+
+/** Whether one request may wait for what another one has started. */
+export const maySharePromises = (): boolean => mayShare;
 
 /**
  * Engines made from now on live in another instance: one that has panicked has lost a part of its stack. Others that

@@ -35,6 +35,13 @@ export const limits = {
   rateLimit: { defaultMs: number, maxMs: number },
 } as const;
 
+const hedge: Table = { quantile: number, budget: number, maxExtra: number, methods: [filled] };
+
+const within = (most: number, value: unknown): string | false =>
+  !(Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most) && `an integer from 1 to ${most}`;
+
+const cache: Table = { ttlMs: (value) => within(3_600_000, value), maxEntries: (value) => within(100_000, value) };
+
 /** Functions, since what spreads at the top of a module stays in pages that do not use it. */
 const routing = (): Table => ({
   ...limits,
@@ -43,6 +50,7 @@ const routing = (): Table => ({
     fastest: { minCalls: number, minSuccessRate: number },
     latencyWeighted: { minCalls: number, minSuccessRate: number, beta: number, msFloor: number, exploreFloor: number },
   },
+  hedge: (value) => typeof value !== 'boolean' && hedge,
   tierOrder: (value) => oneOf(['closed-first', 'unlimited-first'], value),
   failoverOnOverride: boolean,
 });
@@ -86,7 +94,8 @@ const client = (): Table => ({
   profiles: (value) => (isEmpty(value) ? 'an object with at least one profile' : { '*': { ...routing(), 'chains!': chains } }),
   defaultChain: string,
   parse: parseMode,
-  hedge: (value) => value !== false && 'false: hedging is not available yet',
+  singleFlight: boolean,
+  cache: (value) => typeof value !== 'boolean' && cache,
   fetch: callable,
   now: callable,
   seed: number,

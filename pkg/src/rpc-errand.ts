@@ -2,6 +2,7 @@
 
 import { choose } from './choice.js';
 import { Loss } from './engine.js';
+import { isDoubtful } from './hedging.js';
 import { readReply } from './reply.js';
 import type { Errand } from './run.js';
 import type { Ending, Payload, Ticket } from './ticket.js';
@@ -38,7 +39,8 @@ export class RpcErrand implements Errand<Body, Ending> {
     else if (reading.kind === 'error') ticket.fail(attempt, reply, reading.error, '');
     else {
       this.#results.set(attempt, reading.result);
-      ticket.succeed(attempt, false);
+      if (isDoubtful(ticket.route.method, reading.result)) ticket.doubt(attempt);
+      else ticket.succeed(attempt, false);
       return true;
     }
     return false;

@@ -59,6 +59,8 @@ export class Ticket {
   /** The one that knows the handle. */
   readonly engine: Engine;
   readonly #attempts: Attempt[] = [];
+  /** The attempt that the engine took the answer from. */
+  #answeredBy: number | undefined;
   #isClosed = false;
 
   constructor(
@@ -95,6 +97,12 @@ export class Ticket {
   succeed(attempt: number, isDeclined: boolean): void {
     const { core, handle } = this;
     this.engine.succeed(core.now(), handle, attempt, isDeclined);
+    this.#record(attempt);
+  }
+
+  /** A result that may mean only that the provider is behind. */
+  doubt(attempt: number): void {
+    this.engine.doubt(this.core.now(), this.handle, attempt);
     this.#record(attempt);
   }
 
@@ -161,6 +169,7 @@ export class Ticket {
     const retryAfterMs = waitMs < 0 ? undefined : waitMs;
     switch (step) {
       case Step.Answer:
+        this.#answeredBy = attempt;
         return { kind: 'result', result: resultOf(attempt) };
       case Step.Error:
         return { kind: 'error', error: this.#shownError(attempt) };
@@ -208,7 +217,8 @@ export class Ticket {
 
   /** The provider whose answer ended the request. */
   selected(): Provider | undefined {
-    return this.#attempts.find((known) => known.record?.outcome === 'success')?.provider ?? this.#attempts.at(-1)?.provider;
+    const answered = this.#attempts[this.#answeredBy ?? -1] ?? this.#attempts.find((known) => known.record?.outcome === 'success');
+    return (answered ?? this.#attempts.at(-1))?.provider;
   }
 
   /** Its number; none once the engine has been replaced. */

@@ -3,6 +3,7 @@
 import { classNumber, NONE, strategyNumber } from './engine.js';
 import type { Engine } from './engine.js';
 import { WaypostError } from './errors.js';
+import type { HedgeOptions } from './hedging.js';
 import { describe, didYouMean } from './refusal.js';
 import type { ChainOptions, ProfileOptions, ProviderOptions, RoutingOptions, RoutingStrategy, RpcClientOptions } from './types.js';
 
@@ -70,13 +71,15 @@ export function build(engine: Engine, options: RpcClientOptions): Topology {
 
 /** Options of a profile that are, or hold, numbers. */
 const numberKeys = ['strategies', 'deadlineMs', 'attemptTimeoutMs', 'maxAttempts', 'circuitBreaker', 'rateLimit'] as const;
+/** A number turns hedging on. */
+const HEDGE = { quantile: 0.95 };
 
 function profilesOf({ profiles, chains, providers = [] }: RpcClientOptions): Record<string, ProfileOptions> {
   return profiles ?? { default: { chains: chains ?? { default: { providers } } } };
 }
 
 export function addProfile(engine: Engine, options: RoutingOptions, path: string): number {
-  const { strategy, tierOrder, circuitBreaker } = options;
+  const { strategy, tierOrder, circuitBreaker, hedge } = options;
   const number = typeof strategy === 'string' ? strategyNumber(strategy) : undefined;
   const place = engine.addProfile(number ?? NONE, tierOrder === 'unlimited-first');
   const set = (key: string, value: number): void => checkRange(path + key, value, engine.setProfile(place, key, value));
@@ -84,6 +87,11 @@ export function addProfile(engine: Engine, options: RoutingOptions, path: string
     // A threshold for all classes comes first, so that those of single classes win.
     if (key === 'circuitBreaker') numbers({ failureThreshold: circuitBreaker?.failureThreshold }, `${key}.`, set);
     numbers({ [key]: options[key] }, '', set);
+  }
+  if (hedge !== undefined && hedge !== false) {
+    const wanted: HedgeOptions = hedge === true ? HEDGE : { ...HEDGE, ...hedge };
+    numbers({ hedge: wanted }, '', set);
+    for (const method of wanted.methods ?? []) engine.hedgeMethod(place, method);
   }
   return place;
 }

@@ -17,6 +17,7 @@ use super::limit::Limit;
 use super::method::{MethodId, Safety};
 use super::metrics::{Cell, Gauge, HALF_LIFE, STALE_AFTER};
 use super::request::Request;
+use super::rng::Rng;
 use super::router::Router;
 use super::strategy::adaptive::{self, Sight};
 use super::strategy::{Rank, Strategy};
@@ -68,14 +69,15 @@ impl Router {
     }
 
     pub(super) fn rank_adaptive(
-        &mut self,
+        &self,
         now: Timestamp,
         places: &[usize],
         method: MethodId,
+        rng: &mut Rng,
     ) -> Vec<Rank> {
         let sights: Vec<Sight> =
             places.iter().map(|place| self.sight(now, *place, method)).collect();
-        adaptive::rank(&sights, &mut self.ranking)
+        adaptive::rank(&sights, rng)
     }
 
     /// The endpoint that is to be probed beside a request that goes to `first`, out of the savings.

@@ -145,7 +145,9 @@ impl Router {
         let new: Vec<usize> =
             places.iter().copied().filter(|place| *place < known).take(room).collect();
         let by = (request.profile, request.strategy, request.call.method);
-        let ranks = self.rank_places(now, &new, by, may_explore);
+        let mut rng = self.ranking.clone();
+        let ranks = self.rank_places(now, &new, by, may_explore, &mut rng);
+        self.ranking = rng;
         offered.extend(new);
         request.ranks.extend(ranks);
     }

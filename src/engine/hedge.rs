@@ -11,6 +11,7 @@
 
 use core::time::Duration;
 
+use super::classify::ErrorClass;
 use super::method::{MethodId, Safety};
 use super::request::{Request, Role, Step};
 use super::router::Router;
@@ -118,14 +119,23 @@ impl Router {
         Some(step)
     }
 
-    /// A second attempt failed: whoever waits gets another at once, out of the same budget.
-    pub(super) fn replace_hedge(&mut self, now: Timestamp, request: &mut Request) {
-        if request.conclusion.is_none() {
-            request.hedges = request.hedges.saturating_sub(1);
-            request.hedge_at = Some(now);
-            if let Some(pool) = self.pools.get_mut(request.call.pool) {
-                pool.hedges += 1.0;
-            }
+    /// A second attempt failed: whoever waits gets another at once, if the budget has it. A refusal cost nobody
+    /// anything, and is given back.
+    pub(super) fn replace_hedge(
+        &mut self,
+        now: Timestamp,
+        request: &mut Request,
+        class: Option<ErrorClass>,
+    ) {
+        if request.conclusion.is_some() || class.is_none_or(|class| class == ErrorClass::Abort) {
+            return;
+        }
+        request.hedges = request.hedges.saturating_sub(1);
+        request.hedge_at = Some(now);
+        if class == Some(ErrorClass::RateLimit)
+            && let Some(pool) = self.pools.get_mut(request.call.pool)
+        {
+            pool.hedges += 1.0;
         }
     }
 

@@ -65,8 +65,8 @@ impl Router {
             if let Some(attempt) = request.attempts.get_mut(attempt) {
                 attempt.end = end;
             }
-            if end != AttemptEnd::Success && opened.role == Role::Hedge {
-                router.replace_hedge(now, request);
+            if opened.role == Role::Hedge {
+                router.replace_hedge(now, request, end.class());
             }
             router.settle_silence(now, request);
             router.decide(now, request, attempt, end, outcome);

@@ -116,6 +116,12 @@ impl Router {
         self.methods.get(method).map_or("", |method| &method.name)
     }
 
+    /// Whether a method may be repeated.
+    #[must_use]
+    pub fn is_safe(&self, method: MethodId) -> bool {
+        self.methods.get(method).is_some_and(|method| method.safety == Safety::Safe)
+    }
+
     /// Opens a request and returns its handle; `None` for an unknown pool, or if far too many are open.
     pub fn begin(&mut self, now: Timestamp, call: Call) -> Option<u32> {
         let now = self.observe(now);
@@ -295,19 +301,17 @@ impl Router {
         let Some(pool) = self.pools.get(call.pool) else {
             return Vec::new();
         };
-        let first = pool.endpoints.iter().position(|place| Some(*place) == call.first);
         let Some(settings) = self.settings.get(pool.profile_place) else {
             return Vec::new();
         };
         let safety = self.methods.get(call.method).map(|method| method.safety);
         let may_explore = safety == Some(Safety::Safe) && call.first.is_none();
         let strategy = call.strategy.unwrap_or(settings.strategy);
-        let mut ranks = self.rank_places(
-            now,
-            &pool.endpoints.clone(),
-            (pool.profile_place, strategy, call.method),
-            may_explore,
-        );
+        let by = (pool.profile_place, strategy, call.method);
+        let mut rng = self.ranking.clone();
+        let mut ranks = self.rank_places(now, &pool.endpoints, by, may_explore, &mut rng);
+        let first = pool.endpoints.iter().position(|place| Some(*place) == call.first);
+        self.ranking = rng;
         if let Some(rank) = first.and_then(|first| ranks.get_mut(first)) {
             *rank = Rank { group: 0, score: f64::NEG_INFINITY };
         }
@@ -316,18 +320,19 @@ impl Router {
 
     /// Ranks endpoints by a strategy of a profile for a method.
     pub(super) fn rank_places(
-        &mut self,
+        &self,
         now: Timestamp,
         places: &[usize],
         (profile, strategy, method): (usize, Strategy, MethodId),
         may_explore: bool,
+        rng: &mut Rng,
     ) -> Vec<Rank> {
         if strategy == Strategy::Adaptive {
-            return self.rank_adaptive(now, places, method);
+            return self.rank_adaptive(now, places, method, rng);
         }
         let candidates = self.candidates(now, places, method);
         let Some(settings) = self.settings.get(profile) else { return Vec::new() };
-        strategy.rank(settings, &candidates, may_explore, &mut self.ranking)
+        strategy.rank(settings, &candidates, may_explore, rng)
     }
 
     /// Looks at one request and frees it if its host vanished: bounded work per call, and no leak.

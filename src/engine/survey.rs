@@ -85,24 +85,15 @@ pub(super) struct Survey {
 impl Router {
     /// One pass over the pool.
     pub(super) fn survey(&self, now: Timestamp, request: &Request) -> Survey {
-        self.survey_those(now, request, |_| true)
+        self.survey_those(now, request, false)
     }
 
     /// One pass over those whose origin has no attempt of the request under way.
     pub(super) fn survey_elsewhere(&self, now: Timestamp, request: &Request) -> Survey {
-        let group_of = |place: usize| self.endpoints.get(place).map(|endpoint| endpoint.group);
-        let in_flight = || request.attempts.iter().filter(|attempt| attempt.is_in_flight());
-        self.survey_those(now, request, |group| {
-            !in_flight().any(|attempt| group_of(attempt.endpoint) == Some(group))
-        })
+        self.survey_those(now, request, true)
     }
 
-    fn survey_those(
-        &self,
-        now: Timestamp,
-        request: &Request,
-        may_ask: impl Fn(usize) -> bool,
-    ) -> Survey {
+    fn survey_those(&self, now: Timestamp, request: &Request, is_elsewhere: bool) -> Survey {
         let mut survey = Survey::default();
         let Some(settings) = self.settings.get(request.profile) else { return survey };
         let prefers_ahead = request.count(ErrorClass::BlockMissing) > 0;
@@ -112,7 +103,7 @@ impl Router {
                 continue;
             }
             let Some(endpoint) = self.endpoints.get(place) else { continue };
-            if !may_ask(endpoint.group) {
+            if is_elsewhere && self.is_asked(request, endpoint.group) {
                 continue;
             }
             let standing = Standing::read(endpoint, self.limits.get(endpoint.group), now);
@@ -135,6 +126,13 @@ impl Router {
             survey.note(Choice { place, order, free_at, standing });
         }
         survey
+    }
+
+    /// Whether an attempt of the request is under way in a group.
+    fn is_asked(&self, request: &Request, group: usize) -> bool {
+        let in_flight = request.attempts.iter().filter(|attempt| attempt.is_in_flight());
+        let mut endpoints = in_flight.filter_map(|attempt| self.endpoints.get(attempt.endpoint));
+        endpoints.any(|endpoint| endpoint.group == group)
     }
 
     /// Whether it is known that an endpoint cannot serve the request. It is still asked when all are unsuitable:

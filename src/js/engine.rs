@@ -76,6 +76,14 @@ impl Engine {
         this.router.method(name).index()
     }
 
+    /// Whether a method may be repeated.
+    #[wasm_bindgen(js_name = isSafe)]
+    #[must_use]
+    pub fn is_safe(&self, method: usize) -> bool {
+        let method = MethodId::from_index(method);
+        method.is_some_and(|method| self.inner().router.is_safe(method))
+    }
+
     /// Opens a request; `4294967295` if the pool is not known or far too many are open.
     #[expect(clippy::too_many_arguments, reason = "an object would cost more than the call")]
     #[must_use]
@@ -137,20 +145,18 @@ impl Engine {
         self.inner().last.get(which).copied().unwrap_or(-1.0)
     }
 
-    /// Closes an attempt with a result, or with the answer that there is none (`is_declined`).
-    pub fn succeed(&self, now: f64, handle: u32, attempt: usize, is_declined: bool) {
+    /// Closes an attempt: 0 with a result, 1 with the answer that there is no such content, 2 with a result that
+    /// may mean no more than that the provider is behind, as `null` for a receipt: it is the answer only if no
+    /// other attempt under way has a better one.
+    pub fn succeed(&self, now: f64, handle: u32, attempt: usize, how: u32) {
         let this = &mut *self.inner();
         let now = this.clock.at(now);
-        let outcome = if is_declined { Outcome::Declined } else { Outcome::Success };
+        let outcome = match how {
+            0 => Outcome::Success,
+            1 => Outcome::Declined,
+            _ => Outcome::Doubtful,
+        };
         this.router.complete(now, handle, attempt, outcome);
-    }
-
-    /// Closes an attempt with a result that may mean no more than that the provider is behind, as `null` for a
-    /// receipt: it is the answer only if no other attempt under way has a better one.
-    pub fn doubt(&self, now: f64, handle: u32, attempt: usize) {
-        let this = &mut *self.inner();
-        let now = this.clock.at(now);
-        this.router.complete(now, handle, attempt, Outcome::Doubtful);
     }
 
     /// Closes an attempt with an HTTP or JSON-RPC error; returns its class.

@@ -4,6 +4,7 @@ import wasm from './waypost.wasm';
 import { instantiate } from '../../gen/instance.js';
 import { provideEngine } from '../engine.js';
 
-provideEngine(() => instantiate(wasm));
+// A Worker drops a request with all that it has started, and others would wait for it for ever.
+provideEngine(() => instantiate(wasm), true);
 
 export * from '../index.js';

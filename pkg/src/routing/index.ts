@@ -8,6 +8,7 @@ export { PingRoutingStrategy } from './ping.js';
 export { PreferredWithFallbackRoutingStrategy } from './preferred.js';
 export { RandomRoutingStrategy } from './random.js';
 export {
+  AdaptiveRoutingStrategy,
   FastestRoutingStrategy,
   LatencyWeightedRoutingStrategy,
   LoadBalancedRoutingStrategy,

@@ -174,6 +174,22 @@ export class LatencyWeightedRoutingStrategy extends Ranked {
 }
 
 /**
+ * The healthy gateway whose answer is expected first: by what is usual for it, how far it is behind at the moment, how often it fails,
+ * and how much it lets through. Gateways that were not heard of for a while are asked beside a request, now and then.
+ *
+ * @example
+ * const wayfinder = createWayfinderClient({ routingStrategy: new AdaptiveRoutingStrategy({ gatewaysProvider }) });
+ */
+export class AdaptiveRoutingStrategy extends Ranked {
+  readonly name = 'adaptive';
+
+  /** @throws RangeError a number is out of its range */
+  constructor(options: RankedOptions = {}) {
+    super('AdaptiveRoutingStrategy', 'adaptive', options);
+  }
+}
+
+/**
  * The first healthy gateway of the list; among JSON-RPC providers the one with the lowest `priority`.
  *
  * @example

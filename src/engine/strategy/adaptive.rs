@@ -4,10 +4,10 @@
 //! is, at once.
 //!
 //! **How.** Each endpoint's expected time is what is usual for the method, longer the more is under way
-//! there, and with a penalty for the share that fails. Three attempts under way that take longer than they
-//! should are believed before they have ended. Those whose learnt limit has no room now come behind those
-//! never measured, in the order in which they can be expected to answer. A little chance keeps many clients
-//! from doing the same.
+//! there, and with a penalty for the share that fails or refuses. Three attempts under way that take longer than
+//! they should are believed before they have ended. One whose learnt limit has no room now counts as four times as
+//! slow: a refusal costs another attempt, but not as much as somebody ten times slower. A little chance keeps
+//! many clients from doing the same.
 //!
 //! **Cold start** all are unmeasured: the one with the least under way, then by lot. **Idle** endpoints are
 //! measured by probes beside other requests (`adapt`), so that nobody waits for them.
