@@ -13,6 +13,7 @@ const FAIL = '0xa9cc4718'
 export const STRATEGIES = {
   latency_weighted: 'The faster a provider, the more it gets; the others still get some.',
   fastest: 'The one with the lowest measured latency for the method.',
+  adaptive: 'The one that is expected to answer first right now; idle ones are measured by copies of a few requests.',
   load_balanced: 'Every healthy provider equally often. The default.',
   priority: 'In the order below, the next one only if the one before it cannot.',
 }

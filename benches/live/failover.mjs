@@ -1,22 +1,15 @@
 // The first of three providers is dead, hangs or answers 429: time to the first answer, and what is learnt.
 
-import { subscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:net'
 import { median } from '../support/stats.mjs'
 import { short, table } from '../support/table.mjs'
-import { contenders, OWN, withFailover } from './contenders.mjs'
+import { contenders, withFailover } from './contenders.mjs'
+import { refusedAt } from './refusals.mjs'
 
 /** Nobody waits longer for one call, or for a series of ten. */
 const CALL_CAP = 12_000
 const SERIES_CAP = 24_000
 const CALLS = 10
-
-const refusals = new Map()
-subscribe('net.client.socket', ({ socket }) => {
-  socket.once('error', ({ code, port }) => {
-    if (code === 'ECONNREFUSED') refusals.set(port, (refusals.get(port) ?? 0) + 1)
-  })
-})
 
 /** A URL that refuses connections, and how many it has refused. */
 async function deadProvider() {
@@ -24,7 +17,7 @@ async function deadProvider() {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address()
   await new Promise((resolve) => server.close(resolve))
-  return { url: `http://127.0.0.1:${port}/`, hits: async () => refusals.get(port) ?? 0 }
+  return { url: `http://127.0.0.1:${port}/`, hits: async () => refusedAt(port) }
 }
 
 /** Milliseconds until the answer, or `undefined` if there is none in time. */
@@ -40,9 +33,8 @@ async function timed(client, cap) {
 }
 
 async function series(name, bad, good) {
-  const options = name === OWN ? { strategy: 'priority' } : undefined
-  const client = contenders[name]([bad, ...good].map(({ url }) => url), undefined, options)
-    const started = performance.now()
+  const client = contenders[name]([bad, ...good].map(({ url }) => url), { isInOrder: true })
+  const started = performance.now()
   const calls = []
   while (calls.length < CALLS && performance.now() - started < SERIES_CAP) {
     calls.push(await timed(client, CALL_CAP))

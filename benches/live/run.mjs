@@ -1,4 +1,4 @@
-// Waypost beside bare fetch, viem and ethers, in one process against providers on loopback, and beside
+// Waypost beside bare fetch, viem, ethers and cockatiel, in one process against providers on loopback, and beside
 // @ar.io/wayfinder-core, in a process each; the handler beside bare proxies in the Workers runtime.
 //
 //   node benches/live/run.mjs            prints all tables
@@ -9,18 +9,22 @@
 import { readFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { curves } from '../curves/curves.mjs'
 import { criterion } from '../support/criterion.mjs'
 import { writeSections } from '../support/table.mjs'
 import { content } from './content.mjs'
 import { edge } from './edge.mjs'
 import { failover } from './failover.mjs'
+import { memory } from './memory.mjs'
 import { overhead } from './overhead.mjs'
+import { recovery } from './recovery.mjs'
 import { startHost } from './server.mjs'
+import { simulator } from './simulator.mjs'
 import { sizes } from './sizes.mjs'
 import { stub } from './stub.mjs'
 
 const REPORT = new URL('../../BENCHMARKS.md', import.meta.url)
-const PARTS = { sizes, stub, overhead, failover, content, edge, criterion }
+const PARTS = { simulator, sizes, stub, overhead, memory, failover, recovery, content, edge, curves, criterion }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -36,7 +40,7 @@ function chosen() {
 
 async function machine() {
   const { devDependencies } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-  const rivals = ['viem', 'ethers', '@ar.io/wayfinder-core', 'miniflare'].map((name) => `${name} ${devDependencies[name]}`)
+  const rivals = ['viem', 'ethers', 'cockatiel', '@ar.io/wayfinder-core', 'miniflare'].map((name) => `${name} ${devDependencies[name]}`)
   const { arch, platform, versions } = process
   return [
     `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores (${arch}, ${platform}), Node ${versions.node};`,
@@ -47,7 +51,7 @@ async function machine() {
 const host = startHost()
 const sections = {}
 for (const name of chosen()) {
-  const measured = await PARTS[name]({ host, isQuick: values.quick === true })
+  const measured = await PARTS[name]({ host, isQuick: values.quick === true, isWritten: values.write === true })
   if (measured === undefined) console.error('No numbers of criterion are there; cargo bench makes them.')
   for (const [section, text] of Object.entries(measured ?? {})) {
     sections[section] = text

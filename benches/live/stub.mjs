@@ -6,7 +6,7 @@ import { against, interleave, median } from '../support/stats.mjs'
 import { behind, short, table, times } from '../support/table.mjs'
 import { BASE, contenders, OWN } from './contenders.mjs'
 
-const NAMES = [BASE, OWN, 'viem http', 'viem fallback']
+const NAMES = [BASE, OWN, 'viem http', 'viem fallback', 'fetch + cockatiel']
 const URLS = ['a', 'b', 'c'].map((host) => `https://${host}.example/`)
 const BATCH = 200
 
@@ -40,7 +40,7 @@ const STUBS = {
 
 /** Clients that all answer from a stub. */
 export const stubbed = (stub) =>
-  Object.fromEntries(NAMES.map((name) => [name, contenders[name](URLS, STUBS[stub])]))
+  Object.fromEntries(NAMES.map((name) => [name, contenders[name](URLS, { send: STUBS[stub] })]))
 
 export async function repeat(client, calls) {
   for (let count = 0; count < calls; count += 1) await client.call()

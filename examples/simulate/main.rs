@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example simulate -- SCENARIO.json --strategy NAME [--hedge] [--seed N]
 //!     cargo run --release --example simulate -- --table FOLDER [--seeds N] [--only NAME,NAME]
-//!     cargo run --release --example simulate -- --random N [--seeds N] [--only NAME,NAME]
+//!     cargo run --release --example simulate -- --random N or A..B [--seeds N] [--only NAME,NAME]
 //!
 //! The first prints one JSON object, the second a Markdown table of all scenarios of a folder and all
 //! strategies, the third a digest of scenarios by lot; `random:7` in the place of a file is the seventh of these.
@@ -37,14 +37,15 @@ use scenario::Scenario;
 
 const USAGE: &str = "simulate SCENARIO.json --strategy NAME [--hedge] [--seed N]\n\
                      simulate --table FOLDER [--seeds N] [--only NAME,NAME]\n\
-                     simulate --random N [--seeds N] [--only NAME,NAME]";
+                     simulate --random N or A..B [--seeds N] [--only NAME,NAME]";
 
 /// What the command line says.
 #[derive(Default)]
 struct Options {
     file: Option<String>,
     folder: Option<String>,
-    random: Option<u64>,
+    /// First and last.
+    random: Option<(u64, u64)>,
     strategy: Option<String>,
     only: Option<String>,
     hedged: bool,
@@ -63,7 +64,7 @@ fn options() -> Result<Options, String> {
             "--seed" => options.seed = number(&value()?)?,
             "--seeds" => options.seeds = number(&value()?)?,
             "--table" => options.folder = Some(value()?),
-            "--random" => options.random = Some(number(&value()?)?),
+            "--random" => options.random = Some(range(&value()?)?),
             "--only" => options.only = Some(value()?),
             _ if word.starts_with('-') => return Err(format!("{word} is not known\n{USAGE}")),
             _ => options.file = Some(word),
@@ -74,6 +75,14 @@ fn options() -> Result<Options, String> {
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("{text} is not a number"))
+}
+
+/// `300`, or `201..300` with both ends.
+fn range(text: &str) -> Result<(u64, u64), String> {
+    match text.split_once("..") {
+        Some((first, last)) => Ok((number(first)?, number(last)?)),
+        None => Ok((1, number(text)?)),
+    }
 }
 
 fn read(path: &str) -> Result<Scenario, String> {
@@ -113,8 +122,8 @@ fn named(name: &str, hedged: bool) -> Result<Router, String> {
 
 fn output() -> Result<String, String> {
     let options = options()?;
-    if let Some(count) = options.random {
-        let scenarios: Vec<Scenario> = (1..=count).map(random::scenario).collect();
+    if let Some((first, last)) = options.random {
+        let scenarios: Vec<Scenario> = (first..=last).map(random::scenario).collect();
         let routers = routers(options.only.as_deref())?;
         let tallies = table::tallies(&scenarios, &routers, options.seeds);
         return Ok(table::digest(&scenarios, &routers, &tallies));

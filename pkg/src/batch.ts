@@ -5,7 +5,7 @@
 
 import { choose } from './choice.js';
 import type { Core } from './core.js';
-import { Detail, Loss, NONE, Step } from './engine.js';
+import { Detail, Loss, NONE, Step, Success } from './engine.js';
 import { elementTexts, parseJson, rawMember } from './json.js';
 import type { Reading } from './reply.js';
 import { hasId, readEnvelope, readReply } from './reply.js';
@@ -163,7 +163,7 @@ function judge(portion: Member[], reply: Reply): void {
     else if (reading.kind === 'error') member.ticket.fail(member.attempt, reply, reading.error, '');
     else {
       member.result = reading.result;
-      member.ticket.succeed(member.attempt, false);
+      member.ticket.succeed(member.attempt, Success.Result);
     }
   });
 }

@@ -106,8 +106,10 @@ export class RpcClient {
 
   async #ask(route: Route, payload: Payload, options: RequestOptions): Promise<unknown> {
     const ticket = Ticket.open(this.#core, route);
-    const ending = await this.#confirm(ticket, await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal), payload, options);
-    return this.#settle(ticket, ending, payload, options.signal);
+    const ending = await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal);
+    // Hardly any needs it, and a promise more costs all of them.
+    const isOpen = ending.kind === 'error' && ending.sent !== undefined;
+    return this.#settle(ticket, isOpen ? await this.#confirm(ticket, ending, payload, options) : ending, payload, options.signal);
   }
 
   /** Asks, or takes the answer of an equal request. Whoever names a provider wants to hear that one. */

@@ -32,6 +32,9 @@ export const enum Detail { Attempt, Endpoint, Timeout, Backup, Wait }
 /** What {@link Engine.lose} takes. */
 export const enum Loss { BadBody, Silence, Refused, Offline, Timeout, Abandoned }
 
+/** What {@link Engine.succeed} takes. A doubtful result is the answer only if no attempt under way has a better one. */
+export const enum Success { Result, Declined, Doubtful }
+
 const CLASSES: readonly AttemptClass[] = [
   'revert',
   'caller',
@@ -114,9 +117,7 @@ export interface Engine {
   ride(now: number, handle: number, endpoint: number): number;
   /** Of the last step. */
   detail(which: number): number;
-  succeed(now: number, handle: number, attempt: number, isDeclined: boolean): void;
-  /** A result that is the answer only if nobody under way has a better one. */
-  doubt(now: number, handle: number, attempt: number): void;
+  succeed(now: number, handle: number, attempt: number, how: Success): void;
   fail(
     now: number,
     handle: number,

@@ -1,6 +1,6 @@
 /** Answers that serve more than one call: one that is under way (single flight), and one that cannot change (cache). */
 
-import { abortError, RpcError } from './errors.js';
+import { abortError, WaypostError } from './errors.js';
 
 /** How long answers are kept, and how many. */
 export interface CacheOptions {
@@ -33,7 +33,7 @@ const MOST_KEPT = 4_000_000;
 
 export class Reuse {
   readonly #flights = new Map<string, Flight>();
-  readonly #kept = new Map<string, { text: string; until: number }>();
+  readonly #kept = new Map<string, { text: string; from: number; until: number }>();
   #size = 0;
 
   constructor(
@@ -45,7 +45,9 @@ export class Reuse {
   async call(call: SharedCall): Promise<string> {
     const { key, method, signal, ask } = call;
     const kept = this.#kept.get(key);
-    if (kept !== undefined && this.now() < kept.until) return kept.text;
+    const now = this.now();
+    // A clock that was set back knows no ages.
+    if (kept !== undefined && kept.from <= now && now < kept.until) return kept.text;
     const text = await (this.isSharing ? this.#join(call, false) : ask(signal));
     this.#keep(key, text, this.#life(method, text));
     return text;
@@ -80,10 +82,10 @@ export class Reuse {
         (error: unknown) => {
           if (signal?.aborted === true) return;
           leave();
-          // A provider's word is everybody's answer. Another's deadline is not: who came later has time left, once.
-          const isFinal = known === undefined || isSecondTry || error instanceof RpcError;
-          if (isFinal) reject(error);
-          else this.#join(call, true).then(resolve, reject);
+          // What providers say is everybody's answer. Another's deadline is not: who came later has time left, once.
+          const isLate = error instanceof WaypostError && error.reason === 'deadline';
+          if (isLate && known !== undefined && !isSecondTry) this.#join(call, true).then(resolve, reject);
+          else reject(error);
         },
       );
     });
@@ -122,7 +124,8 @@ export class Reuse {
   #keep(key: string, text: string, life: number): void {
     if (life === 0 || text.length > MOST_KEPT / 4) return;
     this.#drop(key);
-    this.#kept.set(key, { text, until: this.now() + life });
+    const from = this.now();
+    this.#kept.set(key, { text, from, until: from + life });
     this.#size += text.length;
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= (this.cache?.maxEntries ?? 256) && this.#size <= MOST_KEPT) return;

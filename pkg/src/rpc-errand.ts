@@ -1,7 +1,7 @@
 /** A JSON-RPC request as the run carries it. */
 
 import { choose } from './choice.js';
-import { Loss } from './engine.js';
+import { Loss, Success } from './engine.js';
 import { isDoubtful } from './hedging.js';
 import { readReply } from './reply.js';
 import type { Errand } from './run.js';
@@ -39,8 +39,7 @@ export class RpcErrand implements Errand<Body, Ending> {
     else if (reading.kind === 'error') ticket.fail(attempt, reply, reading.error, '');
     else {
       this.#results.set(attempt, reading.result);
-      if (isDoubtful(ticket.route.method, reading.result)) ticket.doubt(attempt);
-      else ticket.succeed(attempt, false);
+      ticket.succeed(attempt, isDoubtful(ticket.route.method, reading.result) ? Success.Doubtful : Success.Result);
       return true;
     }
     return false;

@@ -2,7 +2,7 @@
 
 import type { Core } from './core.js';
 import type { Engine } from './engine.js';
-import { circuitName, className, Detail, engineClass, NONE, Step, strategyName } from './engine.js';
+import { circuitName, className, Detail, engineClass, NONE, Step, strategyName, Success } from './engine.js';
 import { WaypostError } from './errors.js';
 import { readCandidates } from './report.js';
 import type { RpcErrorObject } from './reply.js';
@@ -93,16 +93,9 @@ export class Ticket {
     this.#attempts[attempt] = { provider, started: this.core.now() };
   }
 
-  /** A result, or the answer that there is none. */
-  succeed(attempt: number, isDeclined: boolean): void {
+  succeed(attempt: number, how: Success): void {
     const { core, handle } = this;
-    this.engine.succeed(core.now(), handle, attempt, isDeclined);
-    this.#record(attempt);
-  }
-
-  /** A result that may mean only that the provider is behind. */
-  doubt(attempt: number): void {
-    this.engine.doubt(this.core.now(), this.handle, attempt);
+    this.engine.succeed(core.now(), handle, attempt, how);
     this.#record(attempt);
   }
 

@@ -35,6 +35,7 @@ pub mod math;
 pub mod method;
 pub mod metrics;
 pub mod outcome;
+mod ranking;
 pub mod raw_tx;
 pub mod request;
 pub mod requests;

@@ -27,7 +27,6 @@ use super::request::{Attempt, AttemptEnd, Call, Request, Role, Step};
 use super::requests::Requests;
 use super::rng::Rng;
 use super::setup::Pool;
-use super::strategy::{Candidate, Rank, Strategy};
 use super::time::Timestamp;
 
 /// Default bounds of attempts per request.
@@ -279,60 +278,6 @@ impl Router {
     pub(super) fn standing(&self, place: usize, now: Timestamp) -> Option<Standing> {
         let endpoint = self.endpoints.get(place)?;
         Some(Standing::read(endpoint, self.limits.get(endpoint.group), now))
-    }
-
-    /// What strategies see of each of these endpoints.
-    pub(super) fn candidates(
-        &self,
-        now: Timestamp,
-        places: &[usize],
-        method: MethodId,
-    ) -> Vec<Candidate> {
-        let endpoints = places.iter().filter_map(|place| self.endpoints.get(*place));
-        endpoints
-            .map(|endpoint| Candidate {
-                priority: endpoint.config.priority,
-                reading: endpoint.metrics.read_at(now, method),
-            })
-            .collect()
-    }
-
-    pub(super) fn rank(&mut self, now: Timestamp, call: &Call) -> Vec<Rank> {
-        let Some(pool) = self.pools.get(call.pool) else {
-            return Vec::new();
-        };
-        let Some(settings) = self.settings.get(pool.profile_place) else {
-            return Vec::new();
-        };
-        let safety = self.methods.get(call.method).map(|method| method.safety);
-        let may_explore = safety == Some(Safety::Safe) && call.first.is_none();
-        let strategy = call.strategy.unwrap_or(settings.strategy);
-        let by = (pool.profile_place, strategy, call.method);
-        let mut rng = self.ranking.clone();
-        let mut ranks = self.rank_places(now, &pool.endpoints, by, may_explore, &mut rng);
-        let first = pool.endpoints.iter().position(|place| Some(*place) == call.first);
-        self.ranking = rng;
-        if let Some(rank) = first.and_then(|first| ranks.get_mut(first)) {
-            *rank = Rank { group: 0, score: f64::NEG_INFINITY };
-        }
-        ranks
-    }
-
-    /// Ranks endpoints by a strategy of a profile for a method.
-    pub(super) fn rank_places(
-        &self,
-        now: Timestamp,
-        places: &[usize],
-        (profile, strategy, method): (usize, Strategy, MethodId),
-        may_explore: bool,
-        rng: &mut Rng,
-    ) -> Vec<Rank> {
-        if strategy == Strategy::Adaptive {
-            return self.rank_adaptive(now, places, method, rng);
-        }
-        let candidates = self.candidates(now, places, method);
-        let Some(settings) = self.settings.get(profile) else { return Vec::new() };
-        strategy.rank(settings, &candidates, may_explore, rng)
     }
 
     /// Looks at one request and frees it if its host vanished: bounded work per call, and no leak.

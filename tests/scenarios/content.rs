@@ -296,11 +296,13 @@ fn the_unproven_get_their_share_of_picks() {
     for _ in 0..3 {
         world.router.note(world.now, 2, call.method, Some(ms(300)), false);
     }
-    let mut picks = [0; 3];
-    for _ in 0..1_000 {
-        picks[pick(&mut world, Strategy::Fastest, &[0, 1, 2]).expect("three are healthy")] += 1;
+    for strategy in [Strategy::Fastest, Strategy::Adaptive] {
+        let mut picks = [0; 3];
+        for _ in 0..1_000 {
+            picks[pick(&mut world, strategy, &[0, 1, 2]).expect("three are healthy")] += 1;
+        }
+        assert!(picks[0] > 20 && picks[1] > 20 && picks[2] > 900, "{strategy:?} {picks:?}");
     }
-    assert!(picks[0] > 20 && picks[1] > 20 && picks[2] > 900, "{picks:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::shell::{Outcome, Run, cargo, files, node, program};
-use crate::{package, tools};
+use crate::{gate, package, tools};
 
 type Check = (&'static str, fn() -> Outcome);
 
@@ -32,6 +32,7 @@ const QUICK: &[Check] = &[
 const USUAL: &[Check] = &[
     ("package", package_build),
     ("size", size),
+    ("cost of a request", cost),
     ("dependencies", dependencies),
     ("types of pages and scripts", own_types),
     ("types as users see them", public_types),
@@ -117,6 +118,10 @@ fn package_build() -> Outcome {
 
 fn size() -> Outcome {
     node("xtask/size.mjs").run()
+}
+
+fn cost() -> Outcome {
+    gate::run(false)
 }
 
 fn dependencies() -> Outcome {

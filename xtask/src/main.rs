@@ -2,6 +2,7 @@
 
 mod check;
 mod compat;
+mod gate;
 mod package;
 mod shell;
 mod tools;
@@ -23,6 +24,7 @@ cargo xtask bench              build, then run the benchmarks
 cargo xtask compat             build, then compare with @ar.io/wayfinder-core and serve from arlocal
 cargo xtask docs [--check]     build, then write docs/api, or say whether it is up to date
 cargo xtask release --dry-run   build, then rehearse a release; nothing is published
+cargo xtask gate [--update]    build, then compare the cost of a request with benches/gate/budget.json, or rewrite it
 cargo xtask size [--update]    build, then compare the sizes with size-budget.json, or rewrite it
 ";
 
@@ -56,6 +58,10 @@ fn dispatch(words: &[&str]) -> Outcome {
             package::build()?;
             cargo(&["bench"]).run()?;
             node("benches/live/run.mjs").args(["--write"]).run()
+        }
+        ["gate", rest @ ..] => {
+            package::build()?;
+            gate::run(rest == ["--update"])
         }
         ["compat"] => compat::run(),
         ["docs", rest @ ..] => {

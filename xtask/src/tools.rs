@@ -19,6 +19,9 @@ const WEBKIT: &str = "\
     WebKitWebDriver, xvfb-run and timeout are not all on the PATH. Install them (Debian: apt-get \
     install webkit2gtk-driver xvfb xauth), or set WEBKITDRIVER to the path of the first one; \
     where there is no WebKitGTK, `cargo xtask test` runs all other tests.";
+const VALGRIND: &str = "\
+    valgrind is not on the PATH. Install it (Debian: apt-get install valgrind; Fedora: dnf install \
+    valgrind).";
 
 /// The compiler's parts that are not in every installation.
 pub fn rust(component: &str) -> Outcome {
@@ -137,6 +140,11 @@ pub fn firefox() -> Outcome<PathBuf> {
 /// The program that starts and steers `WebKitGTK`, the third one. Without a display it never answers.
 pub fn webkit() -> Outcome<PathBuf> {
     provided(present_webkit, &["webkit2gtk-driver", "xvfb", "xauth"], WEBKIT)
+}
+
+/// The program that counts instructions; there is none for macOS and Windows.
+pub fn valgrind() -> Outcome<PathBuf> {
+    provided(|| find("valgrind"), &["valgrind"], VALGRIND)
 }
 
 /// What `look` finds, after installing `packages` if it finds nothing.

@@ -2,7 +2,7 @@
 
 import { chunksOf } from '../chunks.js';
 import type { ChunkReader } from '../chunks.js';
-import { Loss } from '../engine.js';
+import { Loss, Success } from '../engine.js';
 import { WaypostError } from '../errors.js';
 import type { Errand } from '../run.js';
 import { RpcErrand } from '../rpc-errand.js';
@@ -78,7 +78,7 @@ export class PassingErrand implements Errand<Body | Streamed, PassedEnding> {
 
   judge(attempt: number, reply: Body | Streamed): boolean {
     if (reply.kind === 'body') return this.#inner.judge(attempt, reply);
-    this.ticket.succeed(attempt, false);
+    this.ticket.succeed(attempt, Success.Result);
     if (this.#isOver) reply.controller.abort();
     else this.#streamed = reply;
     return true;

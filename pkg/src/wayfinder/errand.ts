@@ -1,6 +1,6 @@
 /** A request for content as the run carries it. */
 
-import { Detail, Step } from '../engine.js';
+import { Detail, Step, Success } from '../engine.js';
 import type { GatewayCore } from '../gateway-core.js';
 import type { Errand } from '../run.js';
 import type { FailureReason, Ticket } from '../ticket.js';
@@ -91,7 +91,7 @@ export class ContentErrand implements Errand<Arrival, ContentEnding> {
     const { status } = response;
     const isPoor = status >= 500 || status === 429;
     if (isPoor) ticket.fail(attempt, { status, ...stampsOf(response) }, undefined, '');
-    else ticket.succeed(attempt, status >= 400);
+    else ticket.succeed(attempt, status >= 400 ? Success.Declined : Success.Result);
     if (this.#isOver) {
       discard(arrival);
     } else if (isPoor) {

@@ -90,7 +90,7 @@ impl Strategy {
 
 /// With probability [`EXPLORE_SHARE`], puts one of the unproven in front of the proven, each with the same
 /// chance.
-fn explore(ranks: &mut [Rank], rng: &mut Rng) {
+pub(super) fn explore(ranks: &mut [Rank], rng: &mut Rng) {
     let unproven = ranks.iter().filter(|rank| rank.group == 2).count();
     if unproven == 0 || unproven == ranks.len() {
         return;
