@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 
 /** As the package numbers them. */
-export const STRATEGIES = ['load_balanced', 'fastest', 'latency_weighted', 'priority']
+export const STRATEGIES = ['load_balanced', 'fastest', 'latency_weighted', 'priority', 'adaptive']
 const NONE = 0xffff_ffff
 /** Details of a step that has to be sent, and of one that is an end. */
 const [TO_SEND, AT_END] = [[0, 3, 2, 1], [0, 4]]

@@ -14,8 +14,8 @@ const FAULTS = {
   'A web page with status 200': 'page',
 }
 /** An order says nothing of time: who minds slow providers wants a strategy that looks at it. */
-const TIMELY = 'Waypost, `fastest`'
-const clients = { ...contenders, [TIMELY]: waypost('fastest') }
+const TIMELY = 'Waypost, `adaptive`'
+const clients = { ...contenders, [TIMELY]: waypost('adaptive') }
 const names = [OWN, TIMELY, ...withFailover.filter((name) => name !== OWN)]
 const rivals = withFailover.filter((name) => name !== OWN)
 
