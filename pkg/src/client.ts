@@ -105,6 +105,8 @@ export class RpcClient {
   }
 
   async #ask(route: Route, payload: Payload, options: RequestOptions): Promise<unknown> {
+    // Another's failure may have brought it here, and that may have been the end of the client.
+    this.#checkAlive();
     const ticket = Ticket.open(this.#core, route);
     const ending = await run(ticket, new RpcErrand(ticket, payload, options.signal), options.signal);
     // Hardly any needs it, and a promise more costs all of them.

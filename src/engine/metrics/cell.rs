@@ -248,12 +248,10 @@ impl Cell {
         let is_foreign = |age: &usize| self.ring.get(slot(*age)).is_some_and(|it| it.is_foreign());
         let oldest = (0..RING).find(is_foreign).unwrap_or(0);
         let first = usize::from(self.next);
-        let mut carried = self.ring.get((first + oldest) % RING).copied();
+        let mut carried = self.ring.get(slot(oldest)).copied().unwrap_or_default();
         for age in 0..=oldest {
-            if let (Some(place), Some(outcome)) =
-                (self.ring.get_mut((first + age) % RING), &mut carried)
-            {
-                core::mem::swap(place, outcome);
+            if let Some(place) = self.ring.get_mut((first + age) % RING) {
+                core::mem::swap(place, &mut carried);
             }
         }
     }
