@@ -139,10 +139,10 @@ export interface RpcClientOptions extends RoutingOptions {
   parse?: ParseMode;
   /**
    * Whether equal requests that may be repeated share one call while it is under way. Every caller gets a copy, and whoever stops
-   * waiting stops only for himself. Without effect in Workers, where requests cannot share what they wait for. Default false.
+   * waiting stops only for himself. For `request()` only; without effect in Workers, where requests cannot share what they wait for. Default false.
    */
   singleFlight?: boolean;
-  /** Whether answers that cannot change are kept for a while: blocks by hash, mined transactions and receipts, chain ids. Default false. */
+  /** Whether answers to `request()` that cannot change are kept for a while: blocks by hash, mined transactions and receipts, chain ids. Default false. */
   cache?: boolean | CacheOptions;
   /** Used instead of the global `fetch`, which is otherwise looked up at every call. */
   fetch?: typeof fetch;

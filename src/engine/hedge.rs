@@ -60,7 +60,8 @@ impl Router {
         };
         let has_room = request.offered.is_none()
             && request.call.only.is_none()
-            && request.hedges < config.max_extra;
+            && request.hedges < config.max_extra
+            && config.budget > 0.0;
         if !may_hedge || !has_room {
             return None;
         }

@@ -28,9 +28,11 @@ fn warm_up(world: &mut World) {
 
 #[test]
 fn nobody_is_hedged_who_has_not_asked_for_it() {
-    let mut world = hedged(None, &[50, 50]);
-    world.serve(0, |_| hang());
-    assert_eq!(world.ask("eth_call").took, ms(5_050));
+    for hedge in [None, Some(HedgeConfig { budget: 0.0, ..HedgeConfig::default() })] {
+        let mut world = hedged(hedge, &[50, 50]);
+        world.serve(0, |_| hang());
+        assert_eq!(world.ask("eth_call").took, ms(5_050));
+    }
 }
 
 #[test]

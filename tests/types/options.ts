@@ -1,7 +1,7 @@
 /** Options of the client and of its calls: what is offered compiles, what is misspelt does not. */
 
 import { createRpcClient } from 'waypost';
-import type { ErrorRule, ProviderOptions, RequestOptions, RoutingStrategy, RpcClientOptions, StrategyName } from 'waypost';
+import type { CacheOptions, ErrorRule, HedgeOptions, ProviderOptions, RequestOptions, RoutingStrategy, RpcClientOptions, StrategyName } from 'waypost';
 import { expectTrue } from './assert.js';
 import type { Same } from './assert.js';
 
@@ -48,7 +48,9 @@ export const everything: RpcClientOptions = {
   tierOrder: 'unlimited-first',
   failoverOnOverride: true,
   parse: 'bigint',
-  hedge: false,
+  hedge: { quantile: 0.9, budget: 0.1, maxExtra: 2, methods: ['eth_call', 'eth_sendRawTransaction'] },
+  singleFlight: true,
+  cache: { ttlMs: 15_000, maxEntries: 256 },
   fetch,
   now: () => performance.now(),
   seed: 42,
@@ -65,7 +67,14 @@ export const call: RequestOptions = {
   parse: 'raw',
 };
 
-expectTrue<Same<StrategyName, 'load_balanced' | 'fastest' | 'latency_weighted' | 'priority'>>();
+for (const isOn of [true, false]) createRpcClient({ providers: [url], hedge: isOn, singleFlight: isOn, cache: isOn });
+createRpcClient({ profiles: { p: { hedge: true, chains: { ethereum: { providers: [url] } } } }, strategy: 'adaptive' });
+expectTrue<Same<RpcClientOptions['hedge'], boolean | HedgeOptions | undefined>>();
+expectTrue<Same<RpcClientOptions['cache'], boolean | CacheOptions | undefined>>();
+expectTrue<Same<keyof HedgeOptions, 'quantile' | 'budget' | 'maxExtra' | 'methods'>>();
+expectTrue<Same<keyof CacheOptions, 'ttlMs' | 'maxEntries'>>();
+
+expectTrue<Same<StrategyName, 'load_balanced' | 'fastest' | 'latency_weighted' | 'priority' | 'adaptive'>>();
 
 // @ts-expect-error a misspelt key of the client
 createRpcClient({ provider: [url] });
@@ -87,8 +96,20 @@ createRpcClient({ providers: [url], strategy: { select: () => new URL(url) } });
 createRpcClient({ providers: [url], deadlineMs: '10s' });
 // @ts-expect-error a rate without a rate
 createRpcClient({ providers: [{ url, rateLimit: { burst: 5 } }] });
-// @ts-expect-error hedging cannot be switched on
-createRpcClient({ providers: [url], hedge: true });
+// @ts-expect-error a misspelt key of hedging
+createRpcClient({ providers: [url], hedge: { quantil: 0.9 } });
+// @ts-expect-error one method is no list of methods
+createRpcClient({ providers: [url], hedge: { methods: 'eth_call' } });
+// @ts-expect-error hedging is on or off
+createRpcClient({ providers: [url], hedge: 'on' });
+// @ts-expect-error a misspelt key of the cache
+createRpcClient({ providers: [url], cache: { ttl: 15 } });
+// @ts-expect-error the life of an answer is a number
+createRpcClient({ providers: [url], cache: { ttlMs: '15s' } });
+// @ts-expect-error sharing is on or off
+createRpcClient({ providers: [url], singleFlight: {} });
+// @ts-expect-error sharing is the client's choice, not a call's
+export const sharing: RequestOptions = { singleFlight: true };
 // @ts-expect-error no such way to parse
 createRpcClient({ providers: [url], parse: 'text' });
 // @ts-expect-error a rule for errors cannot make an abort

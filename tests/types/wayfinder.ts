@@ -1,6 +1,7 @@
 /** The content half: options, answers and events have exact types, and any object that chooses will do. */
 
 import {
+  AdaptiveRoutingStrategy,
   CompositeGatewaysProvider,
   CompositeRoutingStrategy,
   createRoutingStrategy,
@@ -75,6 +76,7 @@ const strategies = [
   new PreferredWithFallbackRoutingStrategy({ preferredGateway: 'https://a.example', fallbackStrategy: chooser }),
   new SimpleCacheRoutingStrategy({ routingStrategy: chooser, ttlSeconds: 300 }),
   new CompositeRoutingStrategy({ strategies: [chooser, new RandomRoutingStrategy()] }),
+  new AdaptiveRoutingStrategy({ gatewaysProvider: list }),
   new LoadBalancedRoutingStrategy({ gatewaysProvider: list }),
   new FastestRoutingStrategy({ gatewaysProvider: list }),
   new LatencyWeightedRoutingStrategy({ gatewaysProvider: list }),
