@@ -29,7 +29,7 @@ const STRATEGIES = {
 }
 
 const OURS_ALONE = Object.fromEntries(
-  ['LoadBalancedRoutingStrategy', 'FastestRoutingStrategy', 'LatencyWeightedRoutingStrategy', 'PriorityRoutingStrategy']
+  ['LoadBalancedRoutingStrategy', 'FastestRoutingStrategy', 'LatencyWeightedRoutingStrategy', 'PriorityRoutingStrategy', 'AdaptiveRoutingStrategy']
     .map((name) => [name, STRATEGIES.RandomRoutingStrategy]),
 )
 

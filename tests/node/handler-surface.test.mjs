@@ -50,6 +50,7 @@ const metaOf = (headers) => JSON.parse(Buffer.from(headers.get('x-lasso-meta'), 
 const STRATEGIES = {
   'load-balanced': 'load_balanced', load_balanced: 'load_balanced', 'round-robin': 'load_balanced', round_robin: 'load_balanced',
   fastest: 'fastest', 'latency-weighted': 'latency_weighted', latency_weighted: 'latency_weighted', priority: 'priority',
+  adaptive: 'adaptive',
 }
 
 for (const [scope, profile] of [['', 'default'], ['/profile/testnet', 'testnet'], ['/profile/default', 'default']]) {
@@ -92,7 +93,7 @@ test('an encoded slash does not divide, and an invalid % sequence is a 400', asy
   assert.deepEqual(hosts, [])
 })
 
-const RESERVED = [...Object.keys(STRATEGIES), 'adaptive', 'provider', 'profile']
+const RESERVED = [...Object.keys(STRATEGIES), 'provider', 'profile']
 
 test('a reserved word never means a chain', async (t) => {
   const { ask } = openHandler(t)

@@ -44,6 +44,7 @@ const METRIC = {
   fastest: () => new waypost.FastestRoutingStrategy(),
   'latency-weighted': () => new waypost.LatencyWeightedRoutingStrategy(),
   priority: () => new waypost.PriorityRoutingStrategy(),
+  adaptive: () => new waypost.AdaptiveRoutingStrategy(),
 }
 const OURS = [
   ...Object.entries(NAMED).map(([name, make]) => ({ name, make: (urls) => make(waypost, urls) })),
