@@ -15,7 +15,8 @@ export class Keepsake {
   /** Called with every request: copies what is known of one provider, until it has been round. */
   update(core: Core): void {
     const now = core.now();
-    if (now < this.#due) return;
+    // A clock that was set back would else put the next round off.
+    if (now < this.#due && now >= this.#due - ROUND_MS) return;
     const place = this.#next++;
     if (place < Math.min(core.topology.providers.length, MOST_KEPT)) {
       this.#kept[place] = { at: now, learnt: core.engine.exportState(now, place, false) };

@@ -123,6 +123,19 @@ describe('a panic', () => {
     )
   })
 
+  test('finds what was learnt also after the clock was set back', async (t) => {
+    const clock = aheadClock()
+    const rpc = client(t, { now: clock.now })
+    for (let call = 0; call < 3; call++) await rpc.request({ method: 'eth_chainId' })
+    for (let call = 0; call < 8; call++) await rpc.request({ method: 'eth_getBalance', params: [] })
+    clock.aheadMs -= 3_600_000
+    for (let call = 0; call < 3; call++) await rpc.request({ method: 'eth_chainId' })
+    bomb.on = 'status'
+    const { methods } = providerStatus(rpc, 'a')
+    assert.equal(bomb.on, '')
+    assert.equal(methods.find(({ method }) => method === 'eth_getBalance')?.calls, 8)
+  })
+
   test('in taking over what was learnt does not come back for ever', async (t) => {
     const clock = aheadClock()
     const rpc = client(t, { now: clock.now })
